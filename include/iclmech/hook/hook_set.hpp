@@ -3,8 +3,8 @@
 // Hooks as values: a callable bound to a point, and sets of them that a host fires without any run-time cost
 // for points that no hook of the set names.
 //
-//   auto hooks = hook_set(observe<hook::z>([&](const site& s, const_activation z) { ... }),
-//                         edit<hook::resid_pre>(at_layer(5), [&](const site& s, activation x) { ... }));
+//   auto hooks = hook_set(observe<hook::z>([&](const site& s, const_activation_view z) { ... }),
+//                         edit<hook::resid_pre>(at_layer(5), [&](const site& s, activation_view x) { ... }));
 //   host.run(prompts, hooks);
 //
 // A set lives as long as the caller keeps it: nothing is registered anywhere. Hooks run in the order given, so an
@@ -14,8 +14,8 @@
 #include <tuple>
 #include <utility>
 
-#include "site.hpp"
-#include "tensor_view.hpp"
+#include "iclmech/hook/site.hpp"
+#include "iclmech/hook/tensor_view.hpp"
 
 namespace iclmech {
 
@@ -35,12 +35,12 @@ class bound_hook {
   static constexpr bool edits(hook point) { return point == P && Edits; }
   bool wants(const site& s) const { return s.point == P && when_(s); }
 
-  void fire(const site& s, activation view) {
+  void fire(const site& s, activation_view view) {
     if (!wants(s)) return;
     if constexpr (Edits)
       call_(s, view);
     else
-      call_(s, const_activation(view));
+      call_(s, const_activation_view(view));
   }
 
  private:
@@ -48,26 +48,26 @@ class bound_hook {
   F call_;
 };
 
-/// Looks at point P wherever `when(site)` holds (everywhere if not given). `f(const site&, const_activation)`.
+/// Looks at point P wherever `when(site)` holds (everywhere if not given). `f(const site&, const_activation_view)`.
 template <hook P, std::predicate<const site&> When, class F>
-  requires std::invocable<F&, const site&, const_activation>
+  requires std::invocable<F&, const site&, const_activation_view>
 auto observe(When when, F f) {
   return bound_hook<P, false, When, F>(std::move(when), std::move(f));
 }
 template <hook P, class F>
-  requires std::invocable<F&, const site&, const_activation>
+  requires std::invocable<F&, const site&, const_activation_view>
 auto observe(F f) {
   return observe<P>(everywhere{}, std::move(f));
 }
 
-/// May write at point P wherever `when(site)` holds (everywhere if not given). `f(const site&, activation)`.
+/// May write at point P wherever `when(site)` holds (everywhere if not given). `f(const site&, activation_view)`.
 template <hook P, std::predicate<const site&> When, class F>
-  requires std::invocable<F&, const site&, activation>
+  requires std::invocable<F&, const site&, activation_view>
 auto edit(When when, F f) {
   return bound_hook<P, true, When, F>(std::move(when), std::move(f));
 }
 template <hook P, class F>
-  requires std::invocable<F&, const site&, activation>
+  requires std::invocable<F&, const site&, activation_view>
 auto edit(F f) {
   return edit<P>(everywhere{}, std::move(f));
 }
@@ -86,7 +86,7 @@ constexpr auto at_position(index position) {
 /// What a host needs of hooks: which points may fire (known at compile time), whether a site is wanted now, and the
 /// call itself. `hook_set`, a single `observe`/`edit` and `any_hooks` all satisfy it.
 template <class H>
-concept hooks = requires(H& h, const std::remove_cvref_t<H>& constant, const site& s, activation view) {
+concept hooks = requires(H& h, const std::remove_cvref_t<H>& constant, const site& s, activation_view view) {
   { std::bool_constant<std::remove_cvref_t<H>::observes(hook::z)>{} };
   { std::bool_constant<std::remove_cvref_t<H>::edits(hook::z)>{} };
   { constant.wants(s) } -> std::same_as<bool>;
@@ -105,7 +105,7 @@ class hook_set {
   bool wants([[maybe_unused]] const site& s) const {
     return std::apply([&](const auto&... h) { return (h.wants(s) || ...); }, hooks_);
   }
-  void fire([[maybe_unused]] const site& s, [[maybe_unused]] activation view) {
+  void fire([[maybe_unused]] const site& s, [[maybe_unused]] activation_view view) {
     std::apply([&](auto&... h) { (h.fire(s, view), ...); }, hooks_);
   }
 
@@ -121,7 +121,7 @@ class hooks_ref {
   static constexpr bool observes(hook point) { return H::observes(point); }
   static constexpr bool edits(hook point) { return H::edits(point); }
   bool wants(const site& s) const { return hooks_->wants(s); }
-  void fire(const site& s, activation view) { hooks_->fire(s, view); }
+  void fire(const site& s, activation_view view) { hooks_->fire(s, view); }
 
  private:
   H* hooks_;

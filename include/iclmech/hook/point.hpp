@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "../host/head_id.hpp"
+#include "iclmech/host/head_id.hpp"
 
 namespace iclmech {
 

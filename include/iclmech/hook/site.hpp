@@ -2,8 +2,8 @@
 #define ICLMECH_HOOK_SITE_HPP
 // Where and when a hook fires: the point, the layer, the mixer, the sequence and the positions in view.
 
-#include "../detail/matrix.hpp"
-#include "point.hpp"
+#include "iclmech/detail/matrix.hpp"
+#include "iclmech/hook/point.hpp"
 
 namespace iclmech {
 

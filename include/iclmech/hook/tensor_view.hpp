@@ -6,7 +6,7 @@
 #include <cassert>
 #include <type_traits>
 
-#include "../detail/matrix.hpp"
+#include "iclmech/detail/matrix.hpp"
 
 namespace iclmech {
 
@@ -72,8 +72,8 @@ class tensor_view {
   index row_stride_;
 };
 
-using activation = tensor_view<float>;
-using const_activation = tensor_view<const float>;
+using activation_view = tensor_view<float>;
+using const_activation_view = tensor_view<const float>;
 
 }  // namespace iclmech
 

@@ -2,8 +2,8 @@
 #define ICLMECH_HOST_FORK_HPP
 // A fork: a variant of a prompt that shares everything with it up to one point of the forward pass.
 
-#include "../detail/matrix.hpp"
-#include "head_id.hpp"
+#include "iclmech/detail/matrix.hpp"
+#include "iclmech/host/head_id.hpp"
 
 namespace iclmech {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "../error.hpp"
+#include "iclmech/error.hpp"
 
 namespace iclmech {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model_spec.hpp"
+#include "iclmech/host/model_spec.hpp"
 
 namespace iclmech {
 

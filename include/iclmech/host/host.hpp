@@ -15,9 +15,9 @@
 #include <concepts>
 #include <span>
 
-#include "../hook/hook_set.hpp"
-#include "fork.hpp"
-#include "model_spec.hpp"
+#include "iclmech/hook/hook_set.hpp"
+#include "iclmech/host/fork.hpp"
+#include "iclmech/host/model_spec.hpp"
 
 namespace iclmech {
 
@@ -39,7 +39,7 @@ struct archetype_sink {
 
 /// Any observer will do for checking that `run` is a template over hooks.
 inline auto archetype_hooks() {
-  return observe<hook::z>([](const site&, const_activation) {});
+  return observe<hook::z>([](const site&, const_activation_view) {});
 }
 
 }  // namespace detail

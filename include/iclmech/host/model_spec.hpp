@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "../detail/matrix.hpp"
-#include "../error.hpp"
-#include "../hook/point.hpp"
-#include "head_id.hpp"
+#include "iclmech/detail/matrix.hpp"
+#include "iclmech/error.hpp"
+#include "iclmech/hook/point.hpp"
+#include "iclmech/host/head_id.hpp"
 
 namespace iclmech {
 
