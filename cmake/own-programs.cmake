@@ -1,0 +1,25 @@
+# How this project's own programs are compiled: warnings, processor flags, ccache. Never exported.
+
+add_library(iclmech_warnings INTERFACE)
+if(MSVC)
+  target_compile_options(iclmech_warnings INTERFACE /W4 $<$<BOOL:${ICLMECH_WERROR}>:/WX>)
+else()
+  target_compile_options(iclmech_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow
+                                                    $<$<BOOL:${ICLMECH_WERROR}>:-Werror>)
+endif()
+
+add_library(iclmech_own_program INTERFACE)
+target_link_libraries(iclmech_own_program INTERFACE iclmech_warnings)
+if(ICLMECH_NATIVE AND NOT MSVC)
+  target_compile_options(iclmech_own_program INTERFACE -march=native)
+endif()
+# Where the program finds the bundled tasks and models when it runs from the build folder.
+target_compile_definitions(iclmech_own_program INTERFACE ICLMECH_DATA_DIR="${CMAKE_CURRENT_SOURCE_DIR}/data")
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(ICLMECH_CCACHE ccache)
+  mark_as_advanced(ICLMECH_CCACHE)
+  if(ICLMECH_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${ICLMECH_CCACHE}")
+  endif()
+endif()
