@@ -1,0 +1,66 @@
+#ifndef ICLMECH_ENGINE_CAUSAL_CONV_HPP
+#define ICLMECH_ENGINE_CAUSAL_CONV_HPP
+// The short causal depthwise convolution that state-space mixers run over time before their scan.
+
+#include <algorithm>
+#include <vector>
+
+#include "iclmech/detail/lanes.hpp"
+#include "iclmech/detail/matrix.hpp"
+#include "iclmech/detail/parallel.hpp"
+#include "iclmech/detail/require_shape.hpp"
+
+namespace iclmech {
+
+/// `out[t, c] = silu(bias[c] + sum_k weight[c, k] x[t - (K-1) + k, c])`: the last tap meets the current row.
+///
+/// `x` and `out` are [T x C] and must not overlap; `weight` is [C x K]; `bias` is [C] or null. `past` holds
+/// the K-1 rows before `x`, oldest first, [K-1 x C] contiguous; null stands for zeros (the start of a
+/// sequence).
+/// @throws argument_error if the shapes do not fit.
+inline void causal_conv_silu(const const_matrix_ref& x, const float* past, const const_matrix_ref& weight,
+                             const float* bias, matrix_ref out) {
+  using detail::lane_array, detail::lane_count;
+  const index rows = x.rows(), channels = x.cols(), taps = weight.cols();
+  detail::require_shape("causal_conv_silu", "weight", weight, channels, taps);
+  detail::require_shape("causal_conv_silu", "out", out, rows, channels);
+
+  const auto block_job = [&](index block) {
+    const index first = block * lane_count, width = std::min(lane_count, channels - first);
+    std::vector<lane_array> kernel(static_cast<std::size_t>(taps));
+    detail::load_transposed(weight.data() + first * weight.outerStride(), weight.outerStride(), width,
+                            kernel);
+    const lane_array start = bias != nullptr ? detail::load_lanes(bias + first, width) : lane_array::Zero();
+    for (index t = 0; t < rows; ++t) {
+      lane_array sum = start;
+      for (index k = 0; k < taps; ++k) {
+        const index source = t - (taps - 1) + k;
+        if (source >= 0) {
+          sum +=
+              kernel[static_cast<std::size_t>(k)] * detail::load_lanes(x.row(source).data() + first, width);
+        } else if (past != nullptr) {
+          const float* earlier = past + (source + taps - 1) * channels + first;
+          sum += kernel[static_cast<std::size_t>(k)] * detail::load_lanes(earlier, width);
+        }
+      }
+      detail::store_lanes(sum / (1.0F + (-sum).exp()), width, out.row(t).data() + first);
+    }
+  };
+  const index blocks = (channels + lane_count - 1) / lane_count;
+  detail::parallel_for(blocks, block_job);
+}
+
+/// Moves a convolution's memory past the rows of `x`: `past` [K-1 x C] becomes the last K-1 rows of [past;
+/// x].
+inline void advance_conv_past(const const_matrix_ref& x, index kept_rows, float* past) {
+  const index channels = x.cols(), fresh = std::min(x.rows(), kept_rows), kept = kept_rows - fresh;
+  std::copy(past + fresh * channels, past + kept_rows * channels, past);
+  for (index row = 0; row < fresh; ++row) {
+    const float* source = x.data() + (x.rows() - fresh + row) * x.outerStride();
+    std::copy_n(source, channels, past + (kept + row) * channels);
+  }
+}
+
+}  // namespace iclmech
+
+#endif  // ICLMECH_ENGINE_CAUSAL_CONV_HPP
