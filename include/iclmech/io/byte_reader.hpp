@@ -23,7 +23,7 @@ inline std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64
 }
 
 /// Text from a file, fit for an error message: in quotes, control and non-ASCII bytes as \xNN, cut after 80 bytes.
-inline std::string quoted(std::string_view text) {
+inline std::string in_quotes(std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   std::string result = "'";
   for (const char c : text.substr(0, 80)) {
@@ -47,7 +47,11 @@ class byte_reader {
 
   std::uint64_t position() const noexcept { return position_; }
   std::uint64_t remaining() const noexcept { return bytes_.size() - position_; }
-  std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+  /// What has been read from `start` on.
+  std::span<const std::byte> bytes_since(std::uint64_t start) const {
+    return bytes_.subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(position_ - start));
+  }
 
   /// The next `count` bytes, in place.
   std::span<const std::byte> read_bytes(std::uint64_t count, std::string_view field) {

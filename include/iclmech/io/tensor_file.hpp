@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "iclmech/detail/matrix.hpp"
+#include "iclmech/detail/nearest_names.hpp"
 #include "iclmech/error.hpp"
 #include "iclmech/io/byte_reader.hpp"
 #include "iclmech/io/dequantize.hpp"
@@ -77,16 +78,22 @@ class tensor_file {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const tensor_entry& entry = entries_[i];
       if (entry.file >= files_.size() || detail::stored_bytes(entry.type, entry.shape) != entry.data.size()) {
-        throw argument_error("tensor_file: the data of tensor " + detail::quoted(entry.name) +
+        throw argument_error("tensor_file: the data of tensor " + detail::in_quotes(entry.name) +
                              " does not fit its shape " + detail::shape_text(entry.shape));
       }
       const auto [other, added] = by_name_.emplace(entry.name, i);
       if (!added) {
-        throw file_error(file_of(entry), "tensor " + detail::quoted(entry.name), byte_of(entry),
+        throw file_error(file_of(entry), "tensor " + detail::in_quotes(entry.name), byte_of(entry),
                          "is stored twice; the other one is in " + file_of(entries_[other->second]) + " at byte " +
                              std::to_string(byte_of(entries_[other->second])));
       }
     }
+  }
+
+  /// A single file, which also gives the path.
+  tensor_file(mapped_file file, std::vector<tensor_entry> entries)
+      : tensor_file({}, as_vector(std::move(file)), std::move(entries)) {
+    path_ = files_.front().path();
   }
 
   /// All tensors, in the order of the file.
@@ -102,8 +109,11 @@ class tensor_file {
   const tensor_entry& require(std::string_view name) const {
     const tensor_entry* const entry = find(name);
     if (entry == nullptr) {
-      throw file_error(path_, "tensor " + detail::quoted(name),
-                       "is missing among the " + std::to_string(entries_.size()) + " tensors of this model");
+      std::vector<std::string> names;
+      for (const tensor_entry& each : entries_) names.push_back(each.name);
+      throw file_error(path_, "tensor " + detail::in_quotes(name),
+                       "is missing; nearest of the " + std::to_string(names.size()) + " names: " +
+                           detail::in_quotes(detail::joined(detail::nearest_names(name, names, 3))));
     }
     return *entry;
   }
@@ -112,7 +122,7 @@ class tensor_file {
   const tensor_entry& require(std::string_view name, std::span<const index> shape) const {
     const tensor_entry& entry = require(name);
     if (!std::equal(shape.begin(), shape.end(), entry.shape.begin(), entry.shape.end())) {
-      throw file_error(file_of(entry), "tensor " + detail::quoted(name), byte_of(entry),
+      throw file_error(file_of(entry), "tensor " + detail::in_quotes(name), byte_of(entry),
                        "has the shape " + detail::shape_text(entry.shape) + ", but the model's description asks for " +
                            detail::shape_text(shape));
     }
@@ -167,13 +177,19 @@ class tensor_file {
   const std::string& path() const noexcept { return path_; }
 
  private:
+  static std::vector<mapped_file> as_vector(mapped_file file) {
+    std::vector<mapped_file> files;
+    files.push_back(std::move(file));
+    return files;
+  }
+
   index checked_reals(const tensor_entry& entry) const {
     if (!holds_reals(entry.type)) fail_type(entry, "real numbers");
     return entry.size();
   }
 
   [[noreturn]] void fail_type(const tensor_entry& entry, const char* wanted) const {
-    throw file_error(file_of(entry), "tensor " + detail::quoted(entry.name), byte_of(entry),
+    throw file_error(file_of(entry), "tensor " + detail::in_quotes(entry.name), byte_of(entry),
                      "holds " + std::string(iclmech::name(entry.type)) + ", but " + wanted + " are needed here");
   }
 
@@ -183,7 +199,7 @@ class tensor_file {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const T value = detail::load<T>(entry.data.data() + i * sizeof(T));
       if (!std::in_range<std::int64_t>(value)) {
-        throw file_error(file_of(entry), "tensor " + detail::quoted(entry.name), byte_of(entry) + i * sizeof(T),
+        throw file_error(file_of(entry), "tensor " + detail::in_quotes(entry.name), byte_of(entry) + i * sizeof(T),
                          "holds " + std::to_string(value) + ", which does not fit a signed 64-bit number");
       }
       values[i] = static_cast<std::int64_t>(value);
