@@ -22,7 +22,8 @@ inline std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64
   return a * b;
 }
 
-/// Text from a file, fit for an error message: in quotes, control and non-ASCII bytes as \xNN, cut after 80 bytes.
+/// Text from a file, fit for an error message: in quotes, control and non-ASCII bytes as \xNN, cut after 80
+/// bytes.
 inline std::string in_quotes(std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   std::string result = "'";
@@ -39,8 +40,8 @@ inline std::string in_quotes(std::string_view text) {
   return result + (text.size() > 80 ? "...'" : "'");
 }
 
-/// Walks over a file's bytes from front to back. Reading past the end throws a file_error that names the file,
-/// the field being read and its byte.
+/// Walks over a file's bytes from front to back. Reading past the end throws a file_error that names the
+/// file, the field being read and its byte.
 class byte_reader {
  public:
   byte_reader(const std::string& path, std::span<const std::byte> bytes) : path_(path), bytes_(bytes) {}
@@ -57,8 +58,8 @@ class byte_reader {
   std::span<const std::byte> read_bytes(std::uint64_t count, std::string_view field) {
     if (count > remaining()) {
       fail(field, position_,
-           "needs " + std::to_string(count) + " bytes, but the file ends after " + std::to_string(remaining()) +
-               "; it is truncated or damaged");
+           "needs " + std::to_string(count) + " bytes, but the file ends after " +
+               std::to_string(remaining()) + "; it is truncated or damaged");
     }
     const auto result = bytes_.subspan(static_cast<std::size_t>(position_), static_cast<std::size_t>(count));
     position_ += count;
@@ -67,8 +68,7 @@ class byte_reader {
 
   /// The next number, little-endian.
   template <typename T>
-    requires std::is_arithmetic_v<T>
-  T read(std::string_view field) {
+  requires std::is_arithmetic_v<T> T read(std::string_view field) {
     T value;
     std::memcpy(&value, read_bytes(sizeof(T), field).data(), sizeof(T));
     return value;
@@ -79,20 +79,23 @@ class byte_reader {
     const auto start = position_;
     const auto length = read<std::uint64_t>(field);
     if (length > remaining()) {
-      fail(field, start, "claims " + std::to_string(length) + " bytes of text, but only " +
-                             std::to_string(remaining()) + " follow; the file is truncated or damaged");
+      fail(field, start,
+           "claims " + std::to_string(length) + " bytes of text, but only " + std::to_string(remaining()) +
+               " follow; the file is truncated or damaged");
     }
     const auto text = read_bytes(length, field);
     return {reinterpret_cast<const char*>(text.data()), text.size()};
   }
 
-  /// A 64-bit count of things that take at least `least_bytes` each, so that more than the file can hold is refused.
+  /// A 64-bit count of things that take at least `least_bytes` each, so that more than the file can hold is
+  /// refused.
   std::uint64_t read_count(std::uint64_t least_bytes, std::string_view field) {
     const auto start = position_;
     const auto count = read<std::uint64_t>(field);
     if (count > remaining() / least_bytes) {
-      fail(field, start, "is " + std::to_string(count) + ", more than the remaining " +
-                             std::to_string(remaining()) + " bytes of the file can hold");
+      fail(field, start,
+           "is " + std::to_string(count) + ", more than the remaining " + std::to_string(remaining()) +
+               " bytes of the file can hold");
     }
     return count;
   }

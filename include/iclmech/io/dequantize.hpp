@@ -4,8 +4,8 @@
 // package `gguf`).
 //
 // The results do not depend on whether the compiler fuses a multiplication with an addition: a scale has 11
-// significant bits, an integer scale at most 8 and an element at most 6, so that every product that is followed
-// by an addition is exact in float32.
+// significant bits, an integer scale at most 8 and an element at most 6, so that every product that is
+// followed by an addition is exact in float32.
 
 #include <bit>
 #include <cstddef>
@@ -19,7 +19,8 @@
 
 namespace iclmech {
 
-static_assert(std::endian::native == std::endian::little, "Model files are read in place: little-endian only.");
+static_assert(std::endian::native == std::endian::little,
+              "Model files are read in place: little-endian only.");
 
 /// IEEE half precision to float32, exactly; also with denormals switched off in the processor.
 inline float half_to_float(std::uint16_t half) noexcept {
@@ -49,9 +50,13 @@ T load(const std::byte* source) noexcept {
   return value;
 }
 
-inline float load_half(const std::byte* source) noexcept { return half_to_float(load<std::uint16_t>(source)); }
+inline float load_half(const std::byte* source) noexcept {
+  return half_to_float(load<std::uint16_t>(source));
+}
 
-inline std::int32_t low_nibble(std::byte b) noexcept { return std::to_integer<std::int32_t>(b & std::byte{15}); }
+inline std::int32_t low_nibble(std::byte b) noexcept {
+  return std::to_integer<std::int32_t>(b & std::byte{15});
+}
 inline std::int32_t high_nibble(std::byte b) noexcept { return std::to_integer<std::int32_t>(b >> 4); }
 
 inline void dequantize_q4_0(const std::byte* block, float* target) noexcept {
@@ -103,9 +108,9 @@ inline void dequantize_q8_0(const std::byte* block, float* target) noexcept {
   for (int i = 0; i < 32; ++i) target[i] = scale * static_cast<float>(load<std::int8_t>(block + 2 + i));
 }
 
-/// The eight 6-bit scales and minima of a q4_k or q5_k block, packed into 12 bytes: the first four lie in the low
-/// six bits of bytes 0-3 (minima: 4-7); the others have their low nibble in bytes 8-11 (minima: high nibble) and
-/// their upper two bits on top of bytes 0-3 (minima: 4-7).
+/// The eight 6-bit scales and minima of a q4_k or q5_k block, packed into 12 bytes: the first four lie in the
+/// low six bits of bytes 0-3 (minima: 4-7); the others have their low nibble in bytes 8-11 (minima: high
+/// nibble) and their upper two bits on top of bytes 0-3 (minima: 4-7).
 struct k_scales {
   float scale[8];
   float minimum[8];
@@ -186,7 +191,8 @@ inline void dequantize(dtype type, const std::byte* source, index count, float* 
   using namespace detail;
   if (count < 0 || count % block_elements(type) != 0) {
     throw argument_error("dequantize: " + std::to_string(count) + " elements are not whole blocks of " +
-                         std::string(name(type)) + ", which hold " + std::to_string(block_elements(type)) + " each");
+                         std::string(name(type)) + ", which hold " + std::to_string(block_elements(type)) +
+                         " each");
   }
   switch (type) {
     case dtype::f64:
@@ -201,15 +207,24 @@ inline void dequantize(dtype type, const std::byte* source, index count, float* 
     case dtype::bf16:
       for (index i = 0; i < count; ++i) target[i] = bfloat16_to_float(load<std::uint16_t>(source + 2 * i));
       return;
-    case dtype::q4_0: return dequantize_blocks<dtype::q4_0>(source, count, target, dequantize_q4_0);
-    case dtype::q4_1: return dequantize_blocks<dtype::q4_1>(source, count, target, dequantize_q4_1);
-    case dtype::q5_0: return dequantize_blocks<dtype::q5_0>(source, count, target, dequantize_q5_0);
-    case dtype::q5_1: return dequantize_blocks<dtype::q5_1>(source, count, target, dequantize_q5_1);
-    case dtype::q8_0: return dequantize_blocks<dtype::q8_0>(source, count, target, dequantize_q8_0);
-    case dtype::q4_k: return dequantize_blocks<dtype::q4_k>(source, count, target, dequantize_q4_k);
-    case dtype::q5_k: return dequantize_blocks<dtype::q5_k>(source, count, target, dequantize_q5_k);
-    case dtype::q6_k: return dequantize_blocks<dtype::q6_k>(source, count, target, dequantize_q6_k);
-    default: throw argument_error("dequantize: " + std::string(name(type)) + " elements are not real numbers");
+    case dtype::q4_0:
+      return dequantize_blocks<dtype::q4_0>(source, count, target, dequantize_q4_0);
+    case dtype::q4_1:
+      return dequantize_blocks<dtype::q4_1>(source, count, target, dequantize_q4_1);
+    case dtype::q5_0:
+      return dequantize_blocks<dtype::q5_0>(source, count, target, dequantize_q5_0);
+    case dtype::q5_1:
+      return dequantize_blocks<dtype::q5_1>(source, count, target, dequantize_q5_1);
+    case dtype::q8_0:
+      return dequantize_blocks<dtype::q8_0>(source, count, target, dequantize_q8_0);
+    case dtype::q4_k:
+      return dequantize_blocks<dtype::q4_k>(source, count, target, dequantize_q4_k);
+    case dtype::q5_k:
+      return dequantize_blocks<dtype::q5_k>(source, count, target, dequantize_q5_k);
+    case dtype::q6_k:
+      return dequantize_blocks<dtype::q6_k>(source, count, target, dequantize_q6_k);
+    default:
+      throw argument_error("dequantize: " + std::string(name(type)) + " elements are not real numbers");
   }
 }
 

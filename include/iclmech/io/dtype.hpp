@@ -45,29 +45,50 @@ struct dtype_layout {
 
 constexpr dtype_layout layout(dtype type) {
   switch (type) {
-    case dtype::f64: return {"f64", 1, 8};
-    case dtype::f32: return {"f32", 1, 4};
-    case dtype::f16: return {"f16", 1, 2};
-    case dtype::bf16: return {"bf16", 1, 2};
+    case dtype::f64:
+      return {"f64", 1, 8};
+    case dtype::f32:
+      return {"f32", 1, 4};
+    case dtype::f16:
+      return {"f16", 1, 2};
+    case dtype::bf16:
+      return {"bf16", 1, 2};
     // Scale (and minimum) as f16, then 32 elements of 4, 5 or 8 bits.
-    case dtype::q4_0: return {"q4_0", 32, 2 + 16};
-    case dtype::q4_1: return {"q4_1", 32, 2 + 2 + 16};
-    case dtype::q5_0: return {"q5_0", 32, 2 + 4 + 16};
-    case dtype::q5_1: return {"q5_1", 32, 2 + 2 + 4 + 16};
-    case dtype::q8_0: return {"q8_0", 32, 2 + 32};
+    case dtype::q4_0:
+      return {"q4_0", 32, 2 + 16};
+    case dtype::q4_1:
+      return {"q4_1", 32, 2 + 2 + 16};
+    case dtype::q5_0:
+      return {"q5_0", 32, 2 + 4 + 16};
+    case dtype::q5_1:
+      return {"q5_1", 32, 2 + 2 + 4 + 16};
+    case dtype::q8_0:
+      return {"q8_0", 32, 2 + 32};
     // One or two f16 scales for 256 elements, and small integer scales for 32 or 16 of them each.
-    case dtype::q4_k: return {"q4_k", 256, 2 + 2 + 12 + 128};
-    case dtype::q5_k: return {"q5_k", 256, 2 + 2 + 12 + 32 + 128};
-    case dtype::q6_k: return {"q6_k", 256, 128 + 64 + 16 + 2};
-    case dtype::i64: return {"i64", 1, 8};
-    case dtype::i32: return {"i32", 1, 4};
-    case dtype::i16: return {"i16", 1, 2};
-    case dtype::i8: return {"i8", 1, 1};
-    case dtype::u64: return {"u64", 1, 8};
-    case dtype::u32: return {"u32", 1, 4};
-    case dtype::u16: return {"u16", 1, 2};
-    case dtype::u8: return {"u8", 1, 1};
-    case dtype::boolean: return {"bool", 1, 1};
+    case dtype::q4_k:
+      return {"q4_k", 256, 2 + 2 + 12 + 128};
+    case dtype::q5_k:
+      return {"q5_k", 256, 2 + 2 + 12 + 32 + 128};
+    case dtype::q6_k:
+      return {"q6_k", 256, 128 + 64 + 16 + 2};
+    case dtype::i64:
+      return {"i64", 1, 8};
+    case dtype::i32:
+      return {"i32", 1, 4};
+    case dtype::i16:
+      return {"i16", 1, 2};
+    case dtype::i8:
+      return {"i8", 1, 1};
+    case dtype::u64:
+      return {"u64", 1, 8};
+    case dtype::u32:
+      return {"u32", 1, 4};
+    case dtype::u16:
+      return {"u16", 1, 2};
+    case dtype::u8:
+      return {"u8", 1, 1};
+    case dtype::boolean:
+      return {"bool", 1, 1};
   }
   return {"unknown", 1, 1};
 }

@@ -2,8 +2,8 @@
 #define ICLMECH_IO_GGUF_HPP
 // GGUF model files, versions 2 and 3: typed metadata and tensors, both read in place.
 //
-// Layout: magic, version, number of tensors, number of metadata pairs; the pairs (key, type, value); the tensor
-// list (name, dimensions with the fastest first, type, offset); padding; the tensors' data.
+// Layout: magic, version, number of tensors, number of metadata pairs; the pairs (key, type, value); the
+// tensor list (name, dimensions with the fastest first, type, offset); padding; the tensors' data.
 
 #include <bit>
 #include <cstddef>
@@ -41,8 +41,8 @@ class gguf_parser {
 
   gguf_contents parse() {
     read_version();
-    // A tensor takes at least an empty name, no dimensions, a type and an offset; a pair an empty key, a type and
-    // one byte.
+    // A tensor takes at least an empty name, no dimensions, a type and an offset; a pair an empty key, a type
+    // and one byte.
     const auto tensors = reader_.read_count(8 + 4 + 4 + 8, "tensor count");
     const auto pairs = reader_.read_count(8 + 4 + 1, "metadata count");
     for (std::uint64_t i = 0; i < pairs; ++i) read_pair();
@@ -83,20 +83,23 @@ class gguf_parser {
     const std::string field = "tensor " + in_quotes(entry.name);
     const auto rank_place = reader_.position();
     const auto rank = reader_.read<std::uint32_t>(field + " rank");
-    if (rank > 4) reader_.fail(field + " rank", rank_place, "is " + std::to_string(rank) + "; at most 4 is allowed");
+    if (rank > 4)
+      reader_.fail(field + " rank", rank_place, "is " + std::to_string(rank) + "; at most 4 is allowed");
     entry.shape.resize(rank);
     for (std::uint32_t d = 0; d < rank; ++d) {
       const auto place = reader_.position();
       const auto extent = reader_.read<std::uint64_t>(field + " dimension");
       if (!std::in_range<index>(extent)) {
-        reader_.fail(field + " dimension", place, "is " + std::to_string(extent) + ", which no file can hold");
+        reader_.fail(field + " dimension", place,
+                     "is " + std::to_string(extent) + ", which no file can hold");
       }
       entry.shape[rank - 1 - d] = static_cast<index>(extent);
     }
     entry.type = read_dtype(field + " type");
     if (!stored_bytes(entry.type, entry.shape)) {
       reader_.fail(field + " dimensions", rank_place + 4,
-                   "are " + shape_text(entry.shape) + ", which is too large or has rows that are not whole blocks of " +
+                   "are " + shape_text(entry.shape) +
+                       ", which is too large or has rows that are not whole blocks of " +
                        std::string(name(entry.type)));
     }
     const auto place = reader_.position();
@@ -109,26 +112,43 @@ class gguf_parser {
     const auto start = reader_.position();
     const auto number = reader_.read<std::uint32_t>(field);
     switch (number) {
-      case 0: return dtype::f32;
-      case 1: return dtype::f16;
-      case 2: return dtype::q4_0;
-      case 3: return dtype::q4_1;
-      case 6: return dtype::q5_0;
-      case 7: return dtype::q5_1;
-      case 8: return dtype::q8_0;
-      case 12: return dtype::q4_k;
-      case 13: return dtype::q5_k;
-      case 14: return dtype::q6_k;
-      case 24: return dtype::i8;
-      case 25: return dtype::i16;
-      case 26: return dtype::i32;
-      case 27: return dtype::i64;
-      case 28: return dtype::f64;
-      case 30: return dtype::bf16;
+      case 0:
+        return dtype::f32;
+      case 1:
+        return dtype::f16;
+      case 2:
+        return dtype::q4_0;
+      case 3:
+        return dtype::q4_1;
+      case 6:
+        return dtype::q5_0;
+      case 7:
+        return dtype::q5_1;
+      case 8:
+        return dtype::q8_0;
+      case 12:
+        return dtype::q4_k;
+      case 13:
+        return dtype::q5_k;
+      case 14:
+        return dtype::q6_k;
+      case 24:
+        return dtype::i8;
+      case 25:
+        return dtype::i16;
+      case 26:
+        return dtype::i32;
+      case 27:
+        return dtype::i64;
+      case 28:
+        return dtype::f64;
+      case 30:
+        return dtype::bf16;
       default:
-        reader_.fail(field, start,
-                     "is ggml's number " + std::to_string(number) +
-                         ", which is not read; f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k and q6_k are");
+        reader_.fail(
+            field, start,
+            "is ggml's number " + std::to_string(number) +
+                ", which is not read; f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k and q6_k are");
     }
   }
 
@@ -153,8 +173,8 @@ class gguf_parser {
 
 }  // namespace detail
 
-/// A mapped GGUF file. String views it hands out, and those in `metadata()`, point into the mapping: they live as
-/// long as the object, or the tensor_file moved out of it.
+/// A mapped GGUF file. String views it hands out, and those in `metadata()`, point into the mapping: they
+/// live as long as the object, or the tensor_file moved out of it.
 class gguf_file {
  public:
   /// Reads and checks everything but the tensors' values. A file with metadata and no tensors is fine.
@@ -174,8 +194,8 @@ class gguf_file {
   }
 
   /// The value of that key, or nothing if the file has no such key. T is an arithmetic type, std::string,
-  /// std::string_view, or a std::vector of these for an array. Whole numbers convert between integer types as far
-  /// as they fit, reals between float and double. Throws file_error for a value of another kind.
+  /// std::string_view, or a std::vector of these for an array. Whole numbers convert between integer types as
+  /// far as they fit, reals between float and double. Throws file_error for a value of another kind.
   template <gguf_readable T>
   std::optional<T> get(std::string_view key) const {
     const gguf_value* const value = find(key);

@@ -20,7 +20,21 @@
 namespace iclmech {
 
 /// The types of metadata values, numbered as in the file.
-enum class gguf_type : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
+enum class gguf_type : std::uint32_t {
+  u8,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  f32,
+  boolean,
+  string,
+  array,
+  u64,
+  i64,
+  f64
+};
 
 /// The lower-case name, as in "u32".
 inline std::string_view name(gguf_type type) {
@@ -51,24 +65,30 @@ struct vector_element<std::vector<T>> {
 };
 
 template <typename T>
-concept gguf_scalar = std::is_arithmetic_v<T> || std::same_as<T, std::string> || std::same_as<T, std::string_view>;
+concept gguf_scalar =
+    std::is_arithmetic_v<T> || std::same_as<T, std::string> || std::same_as<T, std::string_view>;
 
 /// The fewest bytes a value of this type takes: a string has a length, a nested array a type and a length.
 constexpr std::uint64_t least_bytes(gguf_type type) {
   switch (type) {
     case gguf_type::u8:
     case gguf_type::i8:
-    case gguf_type::boolean: return 1;
+    case gguf_type::boolean:
+      return 1;
     case gguf_type::u16:
-    case gguf_type::i16: return 2;
+    case gguf_type::i16:
+      return 2;
     case gguf_type::u32:
     case gguf_type::i32:
-    case gguf_type::f32: return 4;
+    case gguf_type::f32:
+      return 4;
     case gguf_type::u64:
     case gguf_type::i64:
     case gguf_type::f64:
-    case gguf_type::string: return 8;
-    case gguf_type::array: return 12;
+    case gguf_type::string:
+      return 8;
+    case gguf_type::array:
+      return 12;
   }
   return 1;
 }
@@ -77,17 +97,28 @@ constexpr std::uint64_t least_bytes(gguf_type type) {
 template <typename Use>
 auto visit_number(gguf_type type, const std::byte* source, const Use& use) {
   switch (type) {
-    case gguf_type::u8: return use(load<std::uint8_t>(source));
-    case gguf_type::i8: return use(load<std::int8_t>(source));
-    case gguf_type::u16: return use(load<std::uint16_t>(source));
-    case gguf_type::i16: return use(load<std::int16_t>(source));
-    case gguf_type::u32: return use(load<std::uint32_t>(source));
-    case gguf_type::i32: return use(load<std::int32_t>(source));
-    case gguf_type::f32: return use(load<float>(source));
-    case gguf_type::u64: return use(load<std::uint64_t>(source));
-    case gguf_type::i64: return use(load<std::int64_t>(source));
-    case gguf_type::f64: return use(load<double>(source));
-    default: return use(load<std::uint8_t>(source) != 0);
+    case gguf_type::u8:
+      return use(load<std::uint8_t>(source));
+    case gguf_type::i8:
+      return use(load<std::int8_t>(source));
+    case gguf_type::u16:
+      return use(load<std::uint16_t>(source));
+    case gguf_type::i16:
+      return use(load<std::int16_t>(source));
+    case gguf_type::u32:
+      return use(load<std::uint32_t>(source));
+    case gguf_type::i32:
+      return use(load<std::int32_t>(source));
+    case gguf_type::f32:
+      return use(load<float>(source));
+    case gguf_type::u64:
+      return use(load<std::uint64_t>(source));
+    case gguf_type::i64:
+      return use(load<std::int64_t>(source));
+    case gguf_type::f64:
+      return use(load<double>(source));
+    default:
+      return use(load<std::uint8_t>(source) != 0);
   }
 }
 
@@ -128,7 +159,8 @@ class gguf_metadata_reader {
       for (std::uint64_t i = 0; i < count; ++i) reader_.read_string(field_);
     } else if (type == gguf_type::array) {
       if (depth == deepest) {
-        reader_.fail(field_, reader_.position(), "nests arrays more than " + std::to_string(deepest) + " deep");
+        reader_.fail(field_, reader_.position(),
+                     "nests arrays more than " + std::to_string(deepest) + " deep");
       }
       for (std::uint64_t i = 0; i < count; ++i) {
         const gguf_type inner = read_type();
@@ -144,15 +176,17 @@ class gguf_metadata_reader {
   void check_truth_values(std::span<const std::byte> data, std::uint64_t start) const {
     const auto wrong = std::ranges::find_if(data, [](std::byte b) { return b > std::byte{1}; });
     if (wrong == data.end()) return;
-    reader_.fail(field_, start + static_cast<std::uint64_t>(wrong - data.begin()),
-                 "holds the truth value " + std::to_string(std::to_integer<int>(*wrong)) + " instead of 0 or 1");
+    reader_.fail(
+        field_, start + static_cast<std::uint64_t>(wrong - data.begin()),
+        "holds the truth value " + std::to_string(std::to_integer<int>(*wrong)) + " instead of 0 or 1");
   }
 
   byte_reader& reader_;
   std::string field_;
 };
 
-/// Decodes values: whole numbers convert between integer types as far as they fit, reals between float and double.
+/// Decodes values: whole numbers convert between integer types as far as they fit, reals between float and
+/// double.
 class gguf_decoder {
  public:
   gguf_decoder(const std::string& path, const gguf_value& value) : path_(path), value_(value) {}
@@ -181,7 +215,8 @@ class gguf_decoder {
     }
     const std::byte* const source = value_.data.data() + position_;
     if constexpr (std::is_arithmetic_v<T>) {
-      const T number = visit_number(value_.element_type, source, [this](auto stored) { return this->convert<T>(stored); });
+      const T number =
+          visit_number(value_.element_type, source, [this](auto stored) { return this->convert<T>(stored); });
       position_ += static_cast<std::size_t>(least_bytes(value_.element_type));
       return number;
     } else {
@@ -204,10 +239,10 @@ class gguf_decoder {
 
   template <typename T>
   [[noreturn]] void fail_kind(const std::string& article) const {
-    const char* const wanted = std::is_same_v<T, bool>         ? "bool"
-                               : std::is_integral_v<T>         ? "a whole number type"
-                               : std::is_floating_point_v<T>   ? "a real number type"
-                                                               : "string";
+    const char* const wanted = std::is_same_v<T, bool>       ? "bool"
+                               : std::is_integral_v<T>       ? "a whole number type"
+                               : std::is_floating_point_v<T> ? "a real number type"
+                                                             : "string";
     const std::string found = (value_.type == gguf_type::array ? "an array of " : "") +
                               std::string(iclmech::name(value_.element_type));
     fail("is of type " + found + ", but " + article + wanted + " is needed here");
@@ -226,7 +261,8 @@ class gguf_decoder {
 
 /// What a metadata value can be read as: a number, text, or a std::vector of these.
 template <typename T>
-concept gguf_readable = detail::gguf_scalar<T> || detail::gguf_scalar<typename detail::vector_element<T>::type>;
+concept gguf_readable =
+    detail::gguf_scalar<T> || detail::gguf_scalar<typename detail::vector_element<T>::type>;
 
 }  // namespace iclmech
 

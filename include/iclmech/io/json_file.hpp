@@ -2,8 +2,8 @@
 #define ICLMECH_IO_JSON_FILE_HPP
 // JSON from untrusted files: every error names the byte; duplicate keys and bottomless nesting are refused.
 //
-// Python writes infinities and NaN bare, which is not JSON. They are read as the object that newer versions of
-// transformers write instead: {"__float__": "Infinity"}, {"__float__": "-Infinity"}, {"__float__": "NaN"}.
+// Python writes infinities and NaN bare, which is not JSON. They are read as the object that newer versions
+// of transformers write instead: {"__float__": "Infinity"}, {"__float__": "-Infinity"}, {"__float__": "NaN"}.
 
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +63,9 @@ class json_characters {
     return before;
   }
 
-  friend bool operator==(const json_characters& a, const json_characters& b) { return a.position_ == b.position_; }
+  friend bool operator==(const json_characters& a, const json_characters& b) {
+    return a.position_ == b.position_;
+  }
 
  private:
   void substitute() {
@@ -84,8 +86,8 @@ class json_characters {
   bool escaped_ = false;
 };
 
-/// What the parser reports to, with everything refused. A reader of one kind of file derives from it and hides
-/// the events that this kind may contain.
+/// What the parser reports to, with everything refused. A reader of one kind of file derives from it and
+/// hides the events that this kind may contain.
 class json_events {
  public:
   /// `text` is the part of `path` that starts at `first_byte`; `field` names it in messages.
@@ -212,8 +214,8 @@ inline std::string_view as_text(std::span<const std::byte> bytes) {
 
 }  // namespace detail
 
-/// The JSON value that a file holds. Throws file_error if there is no such file or it is not valid JSON, has an
-/// object with two equal keys, or is nested more than 128 levels deep.
+/// The JSON value that a file holds. Throws file_error if there is no such file or it is not valid JSON, has
+/// an object with two equal keys, or is nested more than 128 levels deep.
 inline nlohmann::json read_json_file(std::string path) {
   const mapped_file file(std::move(path));
   detail::json_builder builder(file.path(), "JSON text", detail::as_text(file.bytes()), 0);

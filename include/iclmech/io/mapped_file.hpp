@@ -20,9 +20,9 @@
 
 namespace iclmech {
 
-/// Owns a read-only mapping of one regular file. Moving it leaves the mapped addresses where they are, so views
-/// into `bytes()` stay valid. The file must not be truncated while it is mapped: the system answers a read past
-/// the new end with SIGBUS.
+/// Owns a read-only mapping of one regular file. Moving it leaves the mapped addresses where they are, so
+/// views into `bytes()` stay valid. The file must not be truncated while it is mapped: the system answers a
+/// read past the new end with SIGBUS.
 class mapped_file {
  public:
   /// Maps the file. Throws file_error if it cannot be opened or is not a regular file. An empty file is fine.

@@ -30,7 +30,8 @@
 namespace iclmech {
 namespace detail {
 
-/// Reads the header: an object with one object for each tensor, which has exactly three members, and optionally
+/// Reads the header: an object with one object for each tensor, which has exactly three members, and
+/// optionally
 /// `__metadata__`, an object of strings, which is skipped.
 class safetensors_header : public json_events {
  public:
@@ -102,7 +103,8 @@ class safetensors_header : public json_events {
 
   void start_member(const std::string& name) {
     member_ = dtype_member;
-    while (member_ != no_member && name != member_names[member_]) member_ = static_cast<member_kind>(member_ + 1);
+    while (member_ != no_member && name != member_names[member_])
+      member_ = static_cast<member_kind>(member_ + 1);
     if (member_ == no_member) {
       fail("tensor " + in_quotes(entry_.name), key_place(),
            "has the member " + in_quotes(name) + "; dtype, shape and data_offsets are known");
@@ -134,12 +136,14 @@ class safetensors_header : public json_events {
 
   dtype parse_dtype(const std::string& word) const {
     static const std::map<std::string, dtype, std::less<>> words{
-        {"F64", dtype::f64}, {"F32", dtype::f32}, {"F16", dtype::f16}, {"BF16", dtype::bf16}, {"I64", dtype::i64},
-        {"I32", dtype::i32}, {"I16", dtype::i16}, {"I8", dtype::i8},   {"U64", dtype::u64},   {"U32", dtype::u32},
-        {"U16", dtype::u16}, {"U8", dtype::u8},   {"BOOL", dtype::boolean}};
+        {"F64", dtype::f64},     {"F32", dtype::f32}, {"F16", dtype::f16}, {"BF16", dtype::bf16},
+        {"I64", dtype::i64},     {"I32", dtype::i32}, {"I16", dtype::i16}, {"I8", dtype::i8},
+        {"U64", dtype::u64},     {"U32", dtype::u32}, {"U16", dtype::u16}, {"U8", dtype::u8},
+        {"BOOL", dtype::boolean}};
     const auto position = words.find(word);
     if (position == words.end()) {
-      fail_member("is " + in_quotes(word) + ", which is not read; F64, F32, F16, BF16, BOOL and the integers I8 to I64" +
+      fail_member("is " + in_quotes(word) +
+                  ", which is not read; F64, F32, F16, BF16, BOOL and the integers I8 to I64" +
                   " and U8 to U64 are");
     }
     return position->second;
@@ -223,7 +227,8 @@ class safetensors_index : public json_events {
     const std::string field = "weight_map " + in_quotes(name_);
     if (value.empty() || value == "." || value == ".." || value.find('/') != std::string::npos ||
         value.find('\0') != std::string::npos) {
-      fail(field, name_place_, "names the shard " + in_quotes(value) + ", which is not a file in the index's own folder");
+      fail(field, name_place_,
+           "names the shard " + in_quotes(value) + ", which is not a file in the index's own folder");
     }
     if (!weights.emplace(name_, location{std::move(value), name_place_}).second) {
       fail(field, name_place_, "is there twice");
@@ -289,7 +294,8 @@ inline tensor_file read_safetensors_shards(const std::filesystem::path& index_pa
 }  // namespace detail
 
 /// Opens a safetensors file, an index (`*.json`) with its shards, or a folder that holds model.safetensors or
-/// model.safetensors.index.json. Headers are checked completely; data is read when asked for. Throws file_error.
+/// model.safetensors.index.json. Headers are checked completely; data is read when asked for. Throws
+/// file_error.
 inline tensor_file read_safetensors(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
@@ -297,7 +303,8 @@ inline tensor_file read_safetensors(const std::filesystem::path& path) {
     const auto shards = path / "model.safetensors.index.json";
     if (std::filesystem::exists(single, ignored)) return read_safetensors(single);
     if (std::filesystem::exists(shards, ignored)) return detail::read_safetensors_shards(shards);
-    throw file_error(path.string(), "folder", "holds neither model.safetensors nor model.safetensors.index.json");
+    throw file_error(path.string(), "folder",
+                     "holds neither model.safetensors nor model.safetensors.index.json");
   }
   if (path.extension() == ".json") return detail::read_safetensors_shards(path);
   mapped_file file(path.string());

@@ -26,8 +26,9 @@
 
 namespace iclmech {
 
-/// A stored tensor. `shape` lists the outermost dimension first (for GGUF: the reverse of the file's order), so
-/// the last one runs fastest; a scalar has none. `data` lies in the mapped file and may have any alignment.
+/// A stored tensor. `shape` lists the outermost dimension first (for GGUF: the reverse of the file's order),
+/// so the last one runs fastest; a scalar has none. `data` lies in the mapped file and may have any
+/// alignment.
 struct tensor_entry {
   std::string name;
   dtype type = dtype::f32;
@@ -51,14 +52,15 @@ inline std::string shape_text(std::span<const index> shape) {
   return text + "]";
 }
 
-/// The bytes a tensor takes, or nothing if a dimension is negative, a row is not whole blocks, or the size of the
-/// tensor in elements or bytes overflows.
+/// The bytes a tensor takes, or nothing if a dimension is negative, a row is not whole blocks, or the size of
+/// the tensor in elements or bytes overflows.
 inline std::optional<std::uint64_t> stored_bytes(dtype type, std::span<const index> shape) noexcept {
   std::optional<std::uint64_t> elements = 1;
   for (const index extent : shape) {
     if (extent < 0) return std::nullopt;
     elements = checked_product(*elements, static_cast<std::uint64_t>(extent));
-    if (!elements || *elements > static_cast<std::uint64_t>(std::numeric_limits<index>::max())) return std::nullopt;
+    if (!elements || *elements > static_cast<std::uint64_t>(std::numeric_limits<index>::max()))
+      return std::nullopt;
   }
   if ((shape.empty() ? 1 : shape.back()) % block_elements(type) != 0) return std::nullopt;
   return checked_product(*elements / static_cast<std::uint64_t>(block_elements(type)),
@@ -67,12 +69,13 @@ inline std::optional<std::uint64_t> stored_bytes(dtype type, std::span<const ind
 
 }  // namespace detail
 
-/// Owns the mapped files and the list of what is in them. Movable, not copyable; reading from several threads at
-/// once is fine. Made by `read_safetensors` and `read_gguf`.
+/// Owns the mapped files and the list of what is in them. Movable, not copyable; reading from several threads
+/// at once is fine. Made by `read_safetensors` and `read_gguf`.
 class tensor_file {
  public:
   /// `path` names the whole (a file or a folder) in messages; every entry's data lies in `files[entry.file]`.
-  /// Throws file_error for two tensors of one name, argument_error for an entry whose data does not fit its shape.
+  /// Throws file_error for two tensors of one name, argument_error for an entry whose data does not fit its
+  /// shape.
   tensor_file(std::string path, std::vector<mapped_file> files, std::vector<tensor_entry> entries)
       : path_(std::move(path)), files_(std::move(files)), entries_(std::move(entries)) {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -84,8 +87,8 @@ class tensor_file {
       const auto [other, added] = by_name_.emplace(entry.name, i);
       if (!added) {
         throw file_error(file_of(entry), "tensor " + detail::in_quotes(entry.name), byte_of(entry),
-                         "is stored twice; the other one is in " + file_of(entries_[other->second]) + " at byte " +
-                             std::to_string(byte_of(entries_[other->second])));
+                         "is stored twice; the other one is in " + file_of(entries_[other->second]) +
+                             " at byte " + std::to_string(byte_of(entries_[other->second])));
       }
     }
   }
@@ -118,13 +121,14 @@ class tensor_file {
     return *entry;
   }
 
-  /// The tensor of that name and shape. Throws file_error if there is none, naming both shapes if they differ.
+  /// The tensor of that name and shape. Throws file_error if there is none, naming both shapes if they
+  /// differ.
   const tensor_entry& require(std::string_view name, std::span<const index> shape) const {
     const tensor_entry& entry = require(name);
     if (!std::equal(shape.begin(), shape.end(), entry.shape.begin(), entry.shape.end())) {
       throw file_error(file_of(entry), "tensor " + detail::in_quotes(name), byte_of(entry),
-                       "has the shape " + detail::shape_text(entry.shape) + ", but the model's description asks for " +
-                           detail::shape_text(shape));
+                       "has the shape " + detail::shape_text(entry.shape) +
+                           ", but the model's description asks for " + detail::shape_text(shape));
     }
     return entry;
   }
@@ -154,23 +158,34 @@ class tensor_file {
   /// All elements of an integer tensor. Throws file_error if it holds reals or a number above 2^63 - 1.
   std::vector<std::int64_t> read_integers(const tensor_entry& entry) const {
     switch (entry.type) {
-      case dtype::i64: return integers<std::int64_t>(entry);
-      case dtype::i32: return integers<std::int32_t>(entry);
-      case dtype::i16: return integers<std::int16_t>(entry);
-      case dtype::i8: return integers<std::int8_t>(entry);
-      case dtype::u64: return integers<std::uint64_t>(entry);
-      case dtype::u32: return integers<std::uint32_t>(entry);
-      case dtype::u16: return integers<std::uint16_t>(entry);
+      case dtype::i64:
+        return integers<std::int64_t>(entry);
+      case dtype::i32:
+        return integers<std::int32_t>(entry);
+      case dtype::i16:
+        return integers<std::int16_t>(entry);
+      case dtype::i8:
+        return integers<std::int8_t>(entry);
+      case dtype::u64:
+        return integers<std::uint64_t>(entry);
+      case dtype::u32:
+        return integers<std::uint32_t>(entry);
+      case dtype::u16:
+        return integers<std::uint16_t>(entry);
       case dtype::u8:
-      case dtype::boolean: return integers<std::uint8_t>(entry);
-      default: fail_type(entry, "whole numbers");
+      case dtype::boolean:
+        return integers<std::uint8_t>(entry);
+      default:
+        fail_type(entry, "whole numbers");
     }
   }
 
   /// The file that holds the tensor, and the byte in it where the tensor starts.
   const std::string& file_of(const tensor_entry& entry) const { return files_.at(entry.file).path(); }
   std::uint64_t byte_of(const tensor_entry& entry) const {
-    return entry.data.empty() ? 0 : static_cast<std::uint64_t>(entry.data.data() - files_.at(entry.file).bytes().data());
+    return entry.data.empty()
+               ? 0
+               : static_cast<std::uint64_t>(entry.data.data() - files_.at(entry.file).bytes().data());
   }
 
   /// The file or folder as it was named by the caller.
@@ -189,8 +204,9 @@ class tensor_file {
   }
 
   [[noreturn]] void fail_type(const tensor_entry& entry, const char* wanted) const {
-    throw file_error(file_of(entry), "tensor " + detail::in_quotes(entry.name), byte_of(entry),
-                     "holds " + std::string(iclmech::name(entry.type)) + ", but " + wanted + " are needed here");
+    throw file_error(
+        file_of(entry), "tensor " + detail::in_quotes(entry.name), byte_of(entry),
+        "holds " + std::string(iclmech::name(entry.type)) + ", but " + wanted + " are needed here");
   }
 
   template <typename T>
@@ -199,7 +215,8 @@ class tensor_file {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const T value = detail::load<T>(entry.data.data() + i * sizeof(T));
       if (!std::in_range<std::int64_t>(value)) {
-        throw file_error(file_of(entry), "tensor " + detail::in_quotes(entry.name), byte_of(entry) + i * sizeof(T),
+        throw file_error(file_of(entry), "tensor " + detail::in_quotes(entry.name),
+                         byte_of(entry) + i * sizeof(T),
                          "holds " + std::to_string(value) + ", which does not fit a signed 64-bit number");
       }
       values[i] = static_cast<std::int64_t>(value);

@@ -19,16 +19,16 @@
 
 namespace iclmech::detail {
 
-/// Where a file says that a tensor's data is: `offset` counts from the start of the data section; `byte` is the
-/// place in the file that says so.
+/// Where a file says that a tensor's data is: `offset` counts from the start of the data section; `byte` is
+/// the place in the file that says so.
 struct tensor_place {
   std::uint64_t offset;
   std::uint64_t byte;
 };
 
-/// Points each entry's `data` at its place in the data section, which starts at `data_start` of the file. Throws
-/// file_error unless the tensors follow each other at the next multiple of `alignment` (at most 2^32) each, and
-/// the last one ends the file but for padding. `field` is the file's word for the offset.
+/// Points each entry's `data` at its place in the data section, which starts at `data_start` of the file.
+/// Throws file_error unless the tensors follow each other at the next multiple of `alignment` (at most 2^32)
+/// each, and the last one ends the file but for padding. `field` is the file's word for the offset.
 inline void lay_out_tensors(const mapped_file& file, std::uint64_t data_start, std::uint64_t alignment,
                             std::string_view field, std::span<const tensor_place> places,
                             std::vector<tensor_entry>& entries) {
@@ -46,8 +46,8 @@ inline void lay_out_tensors(const mapped_file& file, std::uint64_t data_start, s
     const std::uint64_t offset = places[i].offset;
     const std::uint64_t size = stored(i);
     const auto fail = [&](const std::string& problem) {
-      throw file_error(file.path(), "tensor " + in_quotes(entries[i].name) + " " + std::string(field), places[i].byte,
-                       "is " + std::to_string(offset) + ", " + problem);
+      throw file_error(file.path(), "tensor " + in_quotes(entries[i].name) + " " + std::string(field),
+                       places[i].byte, "is " + std::to_string(offset) + ", " + problem);
     };
     if (offset % alignment != 0) fail("not a multiple of the alignment " + std::to_string(alignment));
     if (offset > data_size || size > data_size - offset) {
