@@ -11,10 +11,18 @@
 #include <initializer_list>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace iclmech::detail {
+
+/// A key part made of a word (FNV-1a), so that different uses of one seed do not share random numbers.
+constexpr std::uint64_t stream_key(std::string_view purpose) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char letter : purpose) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  return hash;
+}
 
 /// A stream of random numbers that is a pure function of its key.
 class random_stream {
@@ -22,7 +30,7 @@ class random_stream {
   /// The plain SplitMix64 sequence that starts from `state`.
   explicit constexpr random_stream(std::uint64_t state) : state_(state) {}
 
-  /// A stream of its own for each key, such as {seed, prompt index, purpose}; order matters.
+  /// A stream of its own for each key, such as {seed, stream_key("queries"), index}; order matters.
   constexpr random_stream(std::initializer_list<std::uint64_t> key) : state_(0) {
     for (const std::uint64_t part : key) state_ = mix(state_ + increment) ^ part;
     state_ = mix(state_);
