@@ -26,7 +26,7 @@ class folded_labels {
   template <class Projection>
   folded_labels(const label_subspace& labels, const Eigen::MatrixBase<Projection>& output_projection,
                 index heads)
-      : frame_(labels.frame()), heads_(heads) {
+      : frame_(labels.frame_), heads_(heads) {
     if (output_projection.rows() != labels.width())
       throw argument_error("folded_labels: the output projection writes " +
                            std::to_string(output_projection.rows()) +

@@ -55,10 +55,10 @@ class label_set {
     return found - tokens_.begin();
   }
 
-  /// "label 'positive' (token 42)", or "label 0 (token 42)" when the labels have no names.
+  /// `label "positive" (token 42)`, or `label 0 (token 42)` when the labels have no names.
   [[nodiscard]] std::string describe(index label) const {
     const std::string name =
-        names_.empty() ? std::to_string(label) : "'" + names_[static_cast<std::size_t>(label)] + "'";
+        names_.empty() ? std::to_string(label) : "\"" + names_[static_cast<std::size_t>(label)] + "\"";
     return "label " + name + " (token " + std::to_string(token(label)) + ")";
   }
 

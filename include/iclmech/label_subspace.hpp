@@ -122,8 +122,6 @@ class label_subspace {
   [[nodiscard]] const row_matrix& basis() const { return basis_; }  ///< orthonormal rows, [rank x d_model]
   /// W_Y in that basis, [|Y| x rank]: W_Y = loadings() * basis().
   [[nodiscard]] const Eigen::MatrixXd& loadings() const { return frame_.loadings; }
-  /// The part that is independent of d_model, for `folded_labels`.
-  [[nodiscard]] const detail::label_frame& frame() const { return frame_; }
 
   /// Pairs of labels with |cosine| >= `min_cosine` between their rows: the scores hardly tell them apart.
   [[nodiscard]] std::vector<parallel_pair> parallel_pairs(double min_cosine = 0.99) const;
@@ -199,6 +197,8 @@ class label_subspace {
   }
 
  private:
+  friend class folded_labels;
+
   static Eigen::Map<const row_matrix> as_rows(std::span<const float> rows, index labels) {
     if (std::ssize(rows) % labels != 0)
       throw argument_error("label_subspace: " + std::to_string(rows.size()) + " floats do not divide into " +
