@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "iclmech/detail/fast_exp.hpp"
 #include "iclmech/detail/lanes.hpp"
 #include "iclmech/detail/matrix.hpp"
 #include "iclmech/detail/parallel.hpp"
@@ -20,34 +21,30 @@ namespace iclmech {
 /// @throws argument_error if the shapes do not fit.
 inline void causal_conv_silu(const const_matrix_ref& x, const float* past, const const_matrix_ref& weight,
                              const float* bias, matrix_ref out) {
-  using detail::lane_array, detail::lane_count;
+  using detail::lane_count, detail::lanes, detail::load_columns;
   const index rows = x.rows(), channels = x.cols(), taps = weight.cols();
   detail::require_shape("causal_conv_silu", "weight", weight, channels, taps);
   detail::require_shape("causal_conv_silu", "out", out, rows, channels);
 
-  const auto block_job = [&](index block) {
-    const index first = block * lane_count, width = std::min(lane_count, channels - first);
-    std::vector<lane_array> kernel(static_cast<std::size_t>(taps));
-    detail::load_transposed(weight.data() + first * weight.outerStride(), weight.outerStride(), width,
-                            kernel);
-    const lane_array start = bias != nullptr ? detail::load_lanes(bias + first, width) : lane_array::Zero();
+  detail::parallel_for((channels + lane_count - 1) / lane_count, [&](index block) {
+    const index first = block * lane_count, width = std::min<index>(lane_count, channels - first);
+    const std::vector<lanes> kernel =
+        load_columns(weight.row(first).data(), weight.outerStride(), width, taps);
+    const lanes start = bias != nullptr ? lanes::load(bias + first, width) : lanes{};
     for (index t = 0; t < rows; ++t) {
-      lane_array sum = start;
+      lanes sum = start;
       for (index k = 0; k < taps; ++k) {
         const index source = t - (taps - 1) + k;
-        if (source >= 0) {
-          sum +=
-              kernel[static_cast<std::size_t>(k)] * detail::load_lanes(x.row(source).data() + first, width);
-        } else if (past != nullptr) {
-          const float* earlier = past + (source + taps - 1) * channels + first;
-          sum += kernel[static_cast<std::size_t>(k)] * detail::load_lanes(earlier, width);
-        }
+        if (source < 0 && past == nullptr) continue;
+        const float* row = source >= 0 ? x.row(source).data() : past + (source + taps - 1) * channels;
+        const lanes input = lanes::load(row + first, width);
+        for (int l = 0; l < lane_count; ++l)
+          sum.at[l] += kernel[static_cast<std::size_t>(k)].at[l] * input.at[l];
       }
-      detail::store_lanes(sum / (1.0F + (-sum).exp()), width, out.row(t).data() + first);
+      for (int l = 0; l < lane_count; ++l) sum.at[l] /= 1.0F + detail::fast_exp(-sum.at[l]);
+      sum.store(out.row(t).data() + first, width);
     }
-  };
-  const index blocks = (channels + lane_count - 1) / lane_count;
-  detail::parallel_for(blocks, block_job);
+  });
 }
 
 /// Moves a convolution's memory past the rows of `x`: `past` [K-1 x C] becomes the last K-1 rows of [past;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "iclmech/detail/fast_exp.hpp"
 #include "iclmech/detail/lanes.hpp"
 #include "iclmech/detail/matrix.hpp"
 #include "iclmech/detail/parallel.hpp"
@@ -28,27 +29,30 @@ void selective_scan_block(index first, index width, const const_matrix_ref& x, c
                           const const_matrix_ref& A, const const_matrix_ref& B, const const_matrix_ref& C,
                           const float* D, const float* state_in, float* state_out, matrix_ref& y) {
   const index states = A.cols();
-  std::vector<lane_array> rate(static_cast<std::size_t>(states)), state(static_cast<std::size_t>(states));
-  load_transposed(A.data() + first * A.outerStride(), A.outerStride(), width, rate);
-  load_transposed(state_in + first * states, states, width, state);
-  const lane_array skip = load_lanes(D + first, width);
+  const std::vector<lanes> rates = load_columns(A.row(first).data(), A.outerStride(), width, states);
+  std::vector<lanes> state = load_columns(state_in + first * states, states, width, states);
+  const lanes skip = lanes::load(D + first, width);
 
   for (index t = 0; t < x.rows(); ++t) {
-    const lane_array input = load_lanes(x.row(t).data() + first, width),
-                     step = load_lanes(dt.row(t).data() + first, width);
-    const lane_array drive = step * input;
-    lane_array out = skip * input;
+    const lanes input = lanes::load(x.row(t).data() + first, width);
+    const lanes step = lanes::load(dt.row(t).data() + first, width);
+    lanes drive, out;
+    for (int l = 0; l < lane_count; ++l) drive.at[l] = step.at[l] * input.at[l];
+    for (int l = 0; l < lane_count; ++l) out.at[l] = skip.at[l] * input.at[l];
     const float *b = B.row(t).data(), *c = C.row(t).data();
     for (index n = 0; n < states; ++n) {
-      const auto i = static_cast<std::size_t>(n);
-      const lane_array next = (step * rate[i]).exp() * state[i] + drive * b[n];
-      out += next * c[n];
-      if constexpr (start == scan_start::carried) state[i] = next;
+      const lanes& rate = rates[static_cast<std::size_t>(n)];
+      lanes& kept = state[static_cast<std::size_t>(n)];
+      const float b_n = b[n], c_n = c[n];
+      for (int l = 0; l < lane_count; ++l) {
+        const float next = fast_exp(step.at[l] * rate.at[l]) * kept.at[l] + drive.at[l] * b_n;
+        out.at[l] += next * c_n;
+        if constexpr (start == scan_start::carried) kept.at[l] = next;
+      }
     }
-    store_lanes(out, width, y.row(t).data() + first);
+    out.store(y.row(t).data() + first, width);
   }
-  if constexpr (start == scan_start::carried)
-    store_transposed(state, states, width, state_out + first * states);
+  if constexpr (start == scan_start::carried) store_columns(state, states, width, state_out + first * states);
 }
 
 template <scan_start start>
@@ -63,7 +67,7 @@ void selective_scan_all(const const_matrix_ref& x, const const_matrix_ref& dt, c
   require_shape("selective scan", "y", y, x.rows(), channels);
   const index blocks = (channels + lane_count - 1) / lane_count;
   parallel_for(blocks, [&](index block) {
-    const index first = block * lane_count, width = std::min(lane_count, channels - first);
+    const index first = block * lane_count, width = std::min<index>(lane_count, channels - first);
     selective_scan_block<start>(first, width, x, dt, A, B, C, D, state_in, state_out, y);
   });
 }

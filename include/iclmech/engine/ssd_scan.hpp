@@ -39,41 +39,45 @@ inline void check_ssd(const ssd_shape& shape, const const_matrix_ref& x, const c
   require_shape("ssd scan", "y", y, x.rows(), shape.heads * shape.head_size);
 }
 
-/// A decay below this is dropped: it cannot matter in float32, and products with subnormal numbers are slow.
+/// A decay below this is dropped: it cannot matter in float32, and arithmetic on subnormal numbers is slow.
 inline constexpr float negligible_decay = 1e-30F;
 
-/// Within a block, what is left at its row t of the write of row s <= t: `dt_s exp(sum_{s<r<=t} dt_r A)`.
-/// Built from products of the steps' decays, which lie in [0, 1]: nothing overflows, and no large logarithms
-/// are subtracted.
+/// `a * b`, for decays.
+inline float fade(float a, float b) {
+  const float left = a * b;
+  return left < negligible_decay ? 0.0F : left;
+}
+
+/// What is left, within a block of rows, of each row's write and of the state before the block. Built from
+/// products of the steps' decays, which lie in [0, 1]: nothing overflows, and no large sums of logarithms are
+/// subtracted.
 class block_decay {
  public:
   explicit block_decay(index rows) : left_(rows), since_start_(rows) {}
 
-  /// `weights(t, s) = scores(t, s) * (what is left at t of row s's write)` for s <= t, zero above the
-  /// diagonal.
+  /// `weights(t, s) = scores(t, s) * dt_s exp(sum_{s<r<=t} dt_r A)` for s <= t; what is above the diagonal
+  /// stays.
   template <class Steps>
-  void apply(const Steps& dt, float A, const const_matrix_ref& scores, matrix_ref weights) {
-    const index rows = dt.size();
+  void apply(const Steps& dt, float A, const float* scores, index score_stride, float* weights,
+             index weight_stride) {
     float all = 1.0F;
-    for (index t = 0; t < rows; ++t) {
+    float* left = left_.data();
+    for (index t = 0; t < dt.size(); ++t, scores += score_stride, weights += weight_stride) {
       const float decay = std::exp(dt[t] * A);
-      auto earlier = left_.head(t);
-      earlier = (earlier * decay < negligible_decay).select(0.0F, earlier * decay);
-      left_[t] = dt[t];
-      all = all * decay < negligible_decay ? 0.0F : all * decay;
-      since_start_[t] = all;
-      weights.row(t).head(t + 1) = scores.row(t).head(t + 1).array() * left_.head(t + 1);
-      weights.row(t).tail(rows - t - 1).setZero();
+      for (index s = 0; s < t; ++s) left[s] = fade(left[s], decay);
+      left[t] = dt[t];
+      for (index s = 0; s <= t; ++s) weights[s] = scores[s] * left[s];
+      since_start_[t] = all = fade(all, decay);
     }
   }
 
-  /// After `apply`: what is left at the block's last row of each row's write.
-  auto at_end(index rows) const { return left_.head(rows).matrix().transpose(); }
+  /// After `apply`: what is left at the block's last row of each row's write, its dt included.
+  auto at_end(index rows) const { return left_.head(rows); }
   /// After `apply`: what is left at each row of the state before the block.
-  auto since_start(index rows) const { return since_start_.head(rows).matrix().transpose(); }
+  auto since_start(index rows) const { return since_start_.head(rows); }
 
  private:
-  Eigen::Array<float, 1, Eigen::Dynamic> left_, since_start_;
+  vector left_, since_start_;
 };
 
 inline void ssd_single_step(const ssd_shape& shape, const const_matrix_ref& x, const const_matrix_ref& dt,
@@ -105,16 +109,17 @@ inline void ssd_scan(const ssd_shape& shape, const const_matrix_ref& x, const co
   if (T == 1) return detail::ssd_single_step(shape, x, dt, A, B, C, D, state, y);
 
   // C_t . B_s inside each chunk, once per group: its heads differ only in the decays.
+  chunk = std::min(chunk, T);
   row_matrix scores(T, G * chunk);
-  for (index start = 0; start < T; start += chunk) {
-    const index rows = std::min(chunk, T - start);
+  detail::parallel_for((T + chunk - 1) / chunk, [&](index block) {
+    const index start = block * chunk, rows = std::min(chunk, T - start);
     for (index g = 0; g < G; ++g) {
       scores.block(start, g * chunk, rows, rows).noalias() =
           C.block(start, g * N, rows, N) * B.block(start, g * N, rows, N).transpose();
     }
-  }
+  });
 
-  const auto head_job = [&](index h) {
+  detail::parallel_for(shape.heads, [&](index h) {
     const index g = shape.group_of(h);
     Eigen::Map<row_matrix> S(state + h * P * N, P, N);
     detail::block_decay decay(chunk);
@@ -123,10 +128,10 @@ inline void ssd_scan(const ssd_shape& shape, const const_matrix_ref& x, const co
       const index rows = std::min(chunk, T - start);
       const auto inputs = x.block(start, h * P, rows, P);
       auto outputs = y.block(start, h * P, rows, P);
-      auto within = weights.topLeftCorner(rows, rows);
-      decay.apply(dt.col(h).segment(start, rows), A[h], scores.block(start, g * chunk, rows, rows), within);
+      decay.apply(dt.col(h).segment(start, rows), A[h], scores.row(start).data() + g * chunk, scores.cols(),
+                  weights.data(), chunk);
       outputs = D[h] * inputs;
-      outputs.noalias() += within.triangularView<Eigen::Lower>() * inputs;
+      outputs.noalias() += weights.topLeftCorner(rows, rows).triangularView<Eigen::Lower>() * inputs;
       auto readout = faded.topLeftCorner(rows, N);
       readout = decay.since_start(rows).asDiagonal() * C.block(start, g * N, rows, N);
       outputs.noalias() += readout * S.transpose();
@@ -135,8 +140,7 @@ inline void ssd_scan(const ssd_shape& shape, const const_matrix_ref& x, const co
       S *= decay.since_start(rows)[rows - 1];
       S.noalias() += kept.transpose() * B.block(start, g * N, rows, N);
     }
-  };
-  detail::parallel_for(shape.heads, head_job);
+  });
 }
 
 /// One step for each row, all from the same earlier state, which stays as it is: row i of `y` is what

@@ -37,6 +37,7 @@ enum class hook : std::uint8_t {
   recurrence_out,    ///< scan output with the D skip, before the gate
   gate,              ///< the gate's input (before its activation)
   z,                 ///< per-head input of the mixer's output projection
+  merged,            ///< average of two parallel mixers, input of their common output projection (Hymba)
   write_scale,       ///< the factor, frozen in this run, by which a norm multiplies the heads' linear writes
   mixer_out,         ///< output of the mixer's output projection
   attn_out,          ///< what attention adds to the stream (after a post norm)
@@ -90,6 +91,7 @@ inline constexpr std::array<hook_description, hook_count> hook_table{{
     {hook::recurrence_out, "hook_recurrence_out", hook_scope::state_space, {"position", "head", "d_head"}},
     {hook::gate, "hook_gate", hook_scope::state_space, {"position", "head", "d_head"}},
     {hook::z, "hook_z", hook_scope::mixer, {"position", "head", "d_head"}},
+    {hook::merged, "hook_merged", hook_scope::block, {"position", "head", "d_head"}},
     {hook::write_scale, "hook_write_scale", hook_scope::mixer, {"position"}},
     {hook::mixer_out, "hook_mixer_out", hook_scope::block, {"position", "d_model"}},
     {hook::attn_out, "hook_attn_out", hook_scope::block, {"position", "d_model"}},
