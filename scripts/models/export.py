@@ -84,11 +84,11 @@ def _task_file(name, description, family, labels, pairs, **more):
 
 
 def _held_out_mappings(rng, count, n_labels):
-    """`count` dictionaries category -> label word that no training prompt used."""
+    """`count` different dictionaries category -> label word that no training prompt used."""
     names = list(task.CATEGORIES)
-    categories, labels, _ = task.draw_mappings(rng, count, (n_labels,), held_out=True)
-    return [{names[c]: task.LABELS[y] for c, y in zip(cs[:n_labels], ys[:n_labels])}
-            for cs, ys in zip(categories, labels)]
+    categories, labels, _ = task.draw_mappings(rng, 4 * count, (n_labels,), held_out=True)
+    drawn = {frozenset(zip(cs[:n_labels].tolist(), ys[:n_labels].tolist())): None for cs, ys in zip(categories, labels)}
+    return [{names[c]: task.LABELS[y] for c, y in sorted(mapping)} for mapping in list(drawn)[:count]]
 
 
 def write_tasks(folder):

@@ -102,8 +102,11 @@ def load(arch, folder):
     """The model in a folder, computed in float32 whatever the file's type."""
     if arch == "hymba":
         return hymba.Hymba.load(folder).eval()
-    model = _CLASSES[arch][1].from_pretrained(folder, dtype=torch.float32)
-    return TransformersModel(model).eval()
+    model = TransformersModel(_CLASSES[arch][1].from_pretrained(folder, dtype=torch.float32))
+    for mixer in mixers(model):
+        if hasattr(mixer, "chunk_size"):
+            mixer.chunk_size = 8  # transformers' blocked scan is quickest, and the same, in small blocks
+    return model.eval()
 
 
 def layers(model):
