@@ -13,9 +13,9 @@ namespace iclmech {
 namespace detail {
 
 /// Fields of one JSON object, with errors that name the file and the field.
-class json_fields {
+class hf_fields {
  public:
-  json_fields(std::string path, nlohmann::json object) : path_(std::move(path)), object_(std::move(object)) {
+  hf_fields(std::string path, nlohmann::json object) : path_(std::move(path)), object_(std::move(object)) {
     if (!object_.is_object()) throw file_error(path_, "whole file", "must be a JSON object");
   }
 
@@ -24,7 +24,7 @@ class json_fields {
   const std::string& path() const { return path_; }
 
   /// The object `name`, or an empty one.
-  json_fields object(const char* name) const {
+  hf_fields object(const char* name) const {
     if (!has(name)) return {path_, nlohmann::json::object()};
     if (!raw(name).is_object()) fail(name, "must be an object");
     return {path_, raw(name)};
@@ -109,7 +109,7 @@ class json_fields {
 };
 
 /// Rope of one layer kind: `fields` holds rope_theta and, in it or in `scaling`, the scaling.
-inline rope_config hf_rope(const json_fields& fields, const json_fields& scaling, int head_dim, double theta) {
+inline rope_config hf_rope(const hf_fields& fields, const hf_fields& scaling, int head_dim, double theta) {
   rope_config rope;
   rope.head_dim = head_dim;
   rope.theta = fields.real("rope_theta", theta);
@@ -130,15 +130,15 @@ inline rope_config hf_rope(const json_fields& fields, const json_fields& scaling
 }
 
 /// Rope of a model that has one: `rope_parameters` (new) or `rope_theta` with `rope_scaling` (old).
-inline rope_config hf_rope(const json_fields& f, int head_dim) {
+inline rope_config hf_rope(const hf_fields& f, int head_dim) {
   if (f.has("rope_parameters")) {
-    const json_fields parameters = f.object("rope_parameters");
+    const hf_fields parameters = f.object("rope_parameters");
     return hf_rope(parameters, parameters, head_dim, 10000.0);
   }
   return hf_rope(f, f.object("rope_scaling"), head_dim, 10000.0);
 }
 
-inline activation hf_activation(const json_fields& f, const char* field, const std::string& otherwise) {
+inline activation hf_activation(const hf_fields& f, const char* field, const std::string& otherwise) {
   const std::string name = f.text(field, otherwise);
   if (name == "silu" || name == "swish") return activation::silu;
   if (name == "gelu") return activation::gelu_erf;
@@ -147,7 +147,7 @@ inline activation hf_activation(const json_fields& f, const char* field, const s
 }
 
 /// Fields of llama, qwen2 and gemma3.
-inline void hf_transformer(const json_fields& f, model_config& c) {
+inline void hf_transformer(const hf_fields& f, model_config& c) {
   const bool gemma = c.arch == architecture::gemma3;
   const int layers = f.integer("num_hidden_layers"), heads = f.integer("num_attention_heads");
   attention_config a;
@@ -183,9 +183,9 @@ inline void hf_transformer(const json_fields& f, model_config& c) {
 
   rope_config full, local;
   if (gemma) {
-    const json_fields both = f.object("rope_parameters");
+    const hf_fields both = f.object("rope_parameters");
     if (both.has("full_attention") || both.has("sliding_attention")) {
-      const json_fields on_full = both.object("full_attention"), on_sliding = both.object("sliding_attention");
+      const hf_fields on_full = both.object("full_attention"), on_sliding = both.object("sliding_attention");
       full = hf_rope(on_full, on_full, a.d_key, 1e6);
       local = hf_rope(on_sliding, on_sliding, a.d_key, 1e4);
     } else {
@@ -205,8 +205,8 @@ inline void hf_transformer(const json_fields& f, model_config& c) {
 }
 
 /// Fields of mamba and mamba2; files of the original state-spaces project name a few of them otherwise.
-inline void hf_mamba(const json_fields& f, model_config& c) {
-  const json_fields ssm = f.object("ssm_cfg");
+inline void hf_mamba(const hf_fields& f, model_config& c) {
+  const hf_fields ssm = f.object("ssm_cfg");
   const int layers = f.has("num_hidden_layers") ? f.integer("num_hidden_layers") : f.integer("n_layer");
   state_space_config s;
   s.d_inner = f.integer("intermediate_size", f.integer("expand", ssm.integer("expand", 2)) * c.d_model);
@@ -237,7 +237,7 @@ inline void hf_mamba(const json_fields& f, model_config& c) {
   c.layers.assign(static_cast<std::size_t>(std::max(0, layers)), {std::nullopt, s, 0, -1, -1});
 }
 
-inline void hf_zamba2(const json_fields& f, model_config& c) {
+inline void hf_zamba2(const hf_fields& f, model_config& c) {
   const int layers = f.integer("num_hidden_layers");
   state_space_config s;
   s.d_inner = f.integer("mamba_expand", 2) * c.d_model;
@@ -296,7 +296,7 @@ inline void hf_zamba2(const json_fields& f, model_config& c) {
 }
 
 /// For every layer the one whose keys and values it reads, or -1.
-inline std::vector<int> hymba_kv_sources(const json_fields& f, int layers) {
+inline std::vector<int> hymba_kv_sources(const hf_fields& f, int layers) {
   std::vector<int> sources(static_cast<std::size_t>(layers), -1);
   if (f.has("kv_reuse_group")) {
     for (const auto& group : f.array("kv_reuse_group")) {
@@ -316,7 +316,7 @@ inline std::vector<int> hymba_kv_sources(const json_fields& f, int layers) {
   return sources;
 }
 
-inline void hf_hymba(const json_fields& f, model_config& c) {
+inline void hf_hymba(const hf_fields& f, model_config& c) {
   const int layers = f.integer("num_hidden_layers");
   state_space_config s;
   s.d_inner = f.integer("mamba_expand", 2) * c.d_model;
@@ -380,7 +380,7 @@ inline void hf_hymba(const json_fields& f, model_config& c) {
 /// Reads `path` (a config.json).
 /// @throws file_error naming the field, and both fields and values where two contradict each other.
 inline model_config read_hf_config(const std::string& path) {
-  const detail::json_fields f(path, read_json_file(path));
+  const detail::hf_fields f(path, read_json_file(path));
   model_config c;
   std::string type = f.text("model_type", "");
   if (type.empty() && f.has("ssm_cfg")) type = f.object("ssm_cfg").text("layer", "Mamba1") == "Mamba2" ? "mamba2" : "mamba";
