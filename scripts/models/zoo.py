@@ -54,10 +54,10 @@ RECIPES = {
          "initializer_range": 0.08, "add_bias_linear": False},
         steps=450, learning_rate=2e-3, seeded=True, prior={"cluster": 0.5, "match": 1.0}),
     "hymba": Recipe(
-        {"intermediate_size": 96, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
-         "mamba_d_state": 8, "num_memory_tokens": 4, "sliding_window": 12, "global_attn_idx": [0, 3],
+        {"intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2,
+         "mamba_d_state": 8, "num_memory_tokens": 4, "sliding_window": 12, "global_attn_idx": [0, 2],
          "kv_reuse_group": [[1, 2]], "initializer_range": 0.08},
-        steps=450, learning_rate=2e-3, seeded=True, prior={"cluster": 0.5, "match": 1.0}),
+        steps=300, learning_rate=2e-3, seeded=True, prior={"cluster": 0.5, "match": 1.0}),
 }
 
 _CLASSES = {
