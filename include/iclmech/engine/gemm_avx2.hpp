@@ -1,0 +1,190 @@
+#ifndef ICLMECH_ENGINE_GEMM_AVX2_HPP
+#define ICLMECH_ENGINE_GEMM_AVX2_HPP
+// X W^T around the AVX2 kernels: what is decoded when, what stays in which cache, and which thread does it.
+//
+// For each panel of 16 rows of W and each piece of at most 384 columns, the panel is decoded and interleaved
+// into the first-level cache (24 KiB) once and then meets all rows of X, whose piece comes from the second
+// level. Meanwhile the bytes of the next panel are fetched. A quantised matrix thus costs one decoding per
+// product, and is read from memory in its stored size.
+
+#include "iclmech/engine/kernels_avx2.hpp"
+
+#ifdef ICLMECH_HAS_AVX2_KERNELS
+
+#include <algorithm>
+#include <vector>
+
+#include "iclmech/detail/matrix.hpp"
+#include "iclmech/detail/parallel.hpp"
+#include "iclmech/engine/stored_matrix.hpp"
+
+namespace iclmech::detail::avx2 {
+
+inline constexpr index panel_depth = 256;      ///< columns of a piece, whole blocks of every encoding
+inline constexpr index max_panel_depth = 384;  ///< the last piece may be this large, so that none is tiny
+inline constexpr index row_depth = 1024;       ///< columns of a piece when there are few rows of X
+inline constexpr index few_rows = 4;           ///< from here on tiles are faster than scalar products
+inline constexpr index serial_work = 1 << 16;  ///< multiplications that are not worth waking a thread for
+
+inline index piece(index remaining) { return remaining <= max_panel_depth ? remaining : panel_depth; }
+
+/// Asks for the next panel's bytes, a few cache lines at a time.
+class panel_prefetch {
+ public:
+  panel_prefetch(const stored_matrix& w, index first_row, index column, index depth)
+      : w_(w), row_(first_row), last_row_(std::min(first_row + panel_width, w.rows)) {
+    const index block = block_elements(w.type);
+    const index begin = (w.first_column + column) / block * block_bytes(w.type);
+    const index end = (w.first_column + column + depth + block - 1) / block * block_bytes(w.type);
+    begin_ = offset_ = begin;
+    end_ = end;
+  }
+
+  index lines() const { return std::max<index>(0, last_row_ - row_) * ((end_ - begin_) / 64 + 1); }
+
+  void advance(index lines) {
+    for (; lines > 0 && row_ < last_row_; --lines) {
+      _mm_prefetch(reinterpret_cast<const char*>(w_.row(row_) + offset_), _MM_HINT_T1);
+      offset_ += 64;
+      if (offset_ >= end_) {
+        offset_ = begin_;
+        ++row_;
+      }
+    }
+  }
+
+ private:
+  const stored_matrix& w_;
+  index row_;
+  index last_row_;
+  index begin_ = 0;
+  index end_ = 0;
+  index offset_ = 0;
+};
+
+/// Decodes a panel: rows first_row .. first_row + 15 of W (zeros beyond the last), `depth` columns from
+/// `column`.
+inline void decode_panel(const stored_matrix& w, index first_row, index column, index depth, float* panel) {
+  constexpr index room = stored_matrix::decoded_size(max_panel_depth);
+  alignas(32) float decoded[8 * room];
+  alignas(32) static constexpr float zeros[max_panel_depth] = {};
+  for (index half = 0; half < panel_width; half += 8) {
+    const float* rows[8];
+    for (index j = 0; j < 8; ++j) {
+      const index r = first_row + half + j;
+      rows[j] = r < w.rows ? w.read(r, column, depth, decoded + j * room) : zeros;
+    }
+    interleave_panel(rows, depth, panel + half);
+  }
+}
+
+/// The tiles of the row blocks [first_block, last_block) of `x` (interleaved, `rows` rows in all) with the
+/// panels [first_panel, last_panel) of W.
+inline void multiply_panels(const float* x, index rows, index first_block, index last_block,
+                            const stored_matrix& w, index first_panel, index last_panel, matrix_ref y,
+                            bool accumulate) {
+  alignas(64) float panel[panel_width * max_panel_depth];
+  const index stride = y.outerStride();
+  for (index column = 0, depth = 0; column < w.cols; column += depth) {
+    depth = piece(w.cols - column);
+    const bool add = accumulate || column > 0;
+    for (index p = first_panel; p < last_panel; ++p) {
+      decode_panel(w, p * panel_width, column, depth, panel);
+      panel_prefetch next(w, (p + 1) * panel_width, column, depth);
+      const index lines = next.lines() / (last_block - first_block) + 1;
+      const index width = std::min(panel_width, w.rows - p * panel_width);
+      for (index b = first_block; b < last_block; ++b) {
+        next.advance(lines);
+        const index height = std::min(tile_rows, rows - b * tile_rows);
+        const float* const block = x + (b * w.cols + column) * tile_rows;
+        float* const target = y.data() + b * tile_rows * stride + p * panel_width;
+        if (width == panel_width) {
+          multiply_tile(block, panel, depth, target, stride, height, add);
+          continue;
+        }
+        float edge[tile_rows * panel_width];
+        multiply_tile(block, panel, depth, edge, panel_width, height, false);
+        for (index r = 0; r < height; ++r) {
+          for (index c = 0; c < width; ++c) {
+            target[r * stride + c] = (add ? target[r * stride + c] : 0.0F) + edge[r * panel_width + c];
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Few rows of X with the rows [begin, end) of W.
+inline void multiply_rows(const const_matrix_ref& x, const stored_matrix& w, index begin, index end,
+                          matrix_ref y, bool accumulate) {
+  constexpr index room = stored_matrix::decoded_size(row_depth);
+  alignas(32) float decoded[4 * room];
+  for (index n = begin; n < end; n += 4) {
+    const index width = std::min<index>(4, end - n);
+    for (index column = 0, depth = 0; column < w.cols; column += depth) {
+      depth = std::min(row_depth, w.cols - column);
+      const float* rows[4];
+      for (index j = 0; j < 4; ++j) {
+        rows[j] = j < width ? w.read(n + j, column, depth, decoded + j * room) : rows[0];
+      }
+      const bool add = accumulate || column > 0;
+      for (index m = 0; m < x.rows(); ++m) {
+        float* const target = y.data() + m * y.outerStride() + n;
+        float edge[4] = {};
+        if (width < 4 && add) std::copy_n(target, width, edge);
+        multiply_row(x.data() + m * x.outerStride() + column, rows, depth, width < 4 ? edge : target, add);
+        if (width < 4) std::copy_n(edge, width, target);
+      }
+    }
+  }
+}
+
+/// Y (+)= X W^T; the shapes fit and none is empty.
+inline void multiply(const const_matrix_ref& x, const stored_matrix& w, matrix_ref y, bool accumulate) {
+  const bool serial = x.rows() * w.rows * w.cols < serial_work;
+  const index threads = serial ? 1 : thread_count();
+  if (x.rows() < few_rows) {
+    const index quads = (w.rows + 3) / 4;
+    const auto rows = [&](index begin, index end) {
+      multiply_rows(x, w, 4 * begin, std::min(4 * end, w.rows), y, accumulate);
+    };
+    if (serial) return rows(0, quads);
+    const index pieces = std::min(quads, 4 * threads);
+    parallel_for(pieces, [&](index i) { rows(quads * i / pieces, quads * (i + 1) / pieces); });
+    return;
+  }
+
+  static thread_local std::vector<float> interleaved;
+  const index blocks = (x.rows() + tile_rows - 1) / tile_rows;
+  const std::size_t needed = static_cast<std::size_t>(blocks * tile_rows * w.cols);
+  if (interleaved.size() < needed) interleaved.resize(needed);
+  float* const packed = interleaved.data();
+  parallel_for_ranges(blocks, serial ? blocks : serial_work / (tile_rows * w.cols) + 1,
+                      [&](index begin, index end) {
+                        for (index b = begin; b < end; ++b) {
+                          interleave_rows(x.data() + b * tile_rows * x.outerStride(), x.outerStride(),
+                                          std::min(tile_rows, x.rows() - b * tile_rows), w.cols,
+                                          packed + b * tile_rows * w.cols);
+                        }
+                      });
+
+  // Tasks small enough that no thread waits long for the last one; rows are split only when panels are
+  // scarce.
+  const index panels = (w.rows + panel_width - 1) / panel_width;
+  const index group = std::clamp<index>(panels / (4 * threads), 1, 8);
+  const index groups = (panels + group - 1) / group;
+  const index parts = std::clamp<index>(2 * threads / groups, 1, (blocks + 3) / 4);
+  const auto task = [&](index i) {
+    const index g = i / parts, part = i % parts;
+    multiply_panels(packed, x.rows(), blocks * part / parts, blocks * (part + 1) / parts, w, g * group,
+                    std::min(panels, (g + 1) * group), y, accumulate);
+  };
+  if (threads == 1) return multiply_panels(packed, x.rows(), 0, blocks, w, 0, panels, y, accumulate);
+  parallel_for(groups * parts, task);
+}
+
+}  // namespace iclmech::detail::avx2
+
+#endif  // ICLMECH_HAS_AVX2_KERNELS
+
+#endif  // ICLMECH_ENGINE_GEMM_AVX2_HPP
