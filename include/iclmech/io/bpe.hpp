@@ -94,7 +94,8 @@ class bpe_model {
         byte_tokens_(iclmech::byte_tokens(tokens_)),
         merges_(merges.size()) {
     for (std::size_t rank = 0; rank < merges.size(); ++rank) {
-      const auto& [left, right] = merges[rank];
+      const std::string& left = merges[rank].first;  // clang 14 captures no structured binding
+      const std::string& right = merges[rank].second;
       const auto id = [&](const std::string& text) {
         const token_id found = tokens_.id(text);
         if (found < 0)
