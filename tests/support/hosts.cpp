@@ -1,0 +1,25 @@
+#include "support/hosts.hpp"
+
+#include "iclmech/detail/random.hpp"
+#include "iclmech/engine/load_host.hpp"
+
+namespace iclmech::test {
+
+std::string golden_folder(const std::string& model) { return std::string(ICLMECH_TEST_DATA "/models/") + model; }
+
+any_host file_host(const std::string& path, bool packed) {
+  load_options options;
+  options.storage = packed ? weight_storage::packed : weight_storage::dense;
+  return load_host(path, options);
+}
+
+any_host golden_host(const std::string& model, bool packed) { return file_host(golden_folder(model), packed); }
+
+token_sequence some_tokens(const model_spec& spec, std::size_t count, std::uint64_t seed) {
+  detail::random_stream random(seed);
+  token_sequence ids(count);
+  for (token_id& id : ids) id = static_cast<token_id>(random.below(static_cast<std::uint64_t>(spec.vocab_size)));
+  return ids;
+}
+
+}  // namespace iclmech::test
