@@ -6,13 +6,13 @@
 // becomes rows of its own at the first place it touches and shares everything before. On any other host every
 // variant is a run of its own. Both give the same numbers.
 
-#include <cmath>
 #include <concepts>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "iclmech/function_vector.hpp"
 #include "iclmech/host/host.hpp"
 #include "iclmech/intervention.hpp"
 
@@ -39,18 +39,10 @@ concept logit_reduction = std::invocable<R&, int, const const_matrix_ref&>;
 /// Reductions in common use.
 namespace reduce {
 
-/// Softmax probability of one token, in double: the whole vocabulary is summed.
-inline double probability(const const_matrix_ref& logits, token_id token) {
-  const float top = logits.maxCoeff();
-  double sum = 0.0;
-  for (index i = 0; i < logits.size(); ++i) sum += std::exp(static_cast<double>(logits(0, i) - top));
-  return std::exp(static_cast<double>(logits(0, token) - top)) / sum;
-}
-
 /// P(answer of the prompt).
 inline auto answer_probability(std::span<const token_id> answers) {
   return [answers](int prompt, const const_matrix_ref& logits) {
-    return probability(logits, answers[static_cast<std::size_t>(prompt)]);
+    return probability_of(logits.row(0), answers[static_cast<std::size_t>(prompt)]);
   };
 }
 
@@ -130,7 +122,7 @@ bool can_fork(const Host& h) {
     return forkable_host<Host>;
 }
 
-inline void check_variants(const model_spec& spec, prompt_span prompts, std::span<const variant> variants) {
+inline void check_variants(const model_spec& spec, prompt_batch prompts, std::span<const variant> variants) {
   check_prompts(spec, prompts);
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const variant& v = variants[i];
@@ -147,10 +139,28 @@ inline void check_variants(const model_spec& spec, prompt_span prompts, std::spa
   }
 }
 
+/// Hooks that see the sequence under another number.
+template <class H>
+struct renumbered {
+  H inner;
+  int sequence;
+
+  static constexpr bool observes(hook point) { return H::observes(point); }
+  static constexpr bool edits(hook point) { return H::edits(point); }
+  bool wants(site s) const {
+    s.sequence = sequence;
+    return inner.wants(s);
+  }
+  void fire(site s, activation_view view) {
+    s.sequence = sequence;
+    inner.fire(s, view);
+  }
+};
+
 /// Takes prompts and their variants in groups of at most `row_limit` rows: whole prompts with all their variants as
 /// long as they fit, and a prompt with too many variants in several goes.
 template <class Host, class Take>
-void sweep_by_forks(Host& h, prompt_span prompts, std::span<const variant> variants, const sweep_options& options,
+void sweep_by_forks(Host& h, prompt_batch prompts, std::span<const variant> variants, const sweep_options& options,
                     const Take& take) {
   const auto length = [&](std::size_t p) { return static_cast<index>(prompts[p].size()) + h.spec().prefix_rows; };
   std::vector<std::vector<std::size_t>> of_prompt(prompts.size());
@@ -211,7 +221,7 @@ void sweep_by_forks(Host& h, prompt_span prompts, std::span<const variant> varia
 
 /// Every variant as a run of its own, on any host: the plain way that `sweep` is held to.
 template <host Host, logit_reduction Reduce>
-auto sweep_by_loop(Host& h, prompt_span prompts, std::span<const variant> variants, Reduce reduce) {
+auto sweep_by_loop(Host& h, prompt_batch prompts, std::span<const variant> variants, Reduce reduce) {
   using T = std::invoke_result_t<Reduce&, int, const const_matrix_ref&>;
   detail::check_variants(h.spec(), prompts, variants);
   sweep_result<T> result;
@@ -232,7 +242,7 @@ auto sweep_by_loop(Host& h, prompt_span prompts, std::span<const variant> varian
 /// Runs all variants and returns `reduce(prompt, logits)` of each, and of each prompt unchanged.
 /// @throws argument_error for a variant that names a prompt, place or position that does not exist.
 template <class Host, logit_reduction Reduce>
-auto sweep(Host& h, prompt_span prompts, std::span<const variant> variants, Reduce reduce, const sweep_options& options = {}) {
+auto sweep(Host& h, prompt_batch prompts, std::span<const variant> variants, Reduce reduce, const sweep_options& options = {}) {
   require_host<Host>();
   using T = std::invoke_result_t<Reduce&, int, const const_matrix_ref&>;
   if constexpr (requires(no_hooks& n) { h.run_forked(prompts, std::span<const fork>{}, n, detail::archetype_sink{}); }) {
@@ -251,6 +261,37 @@ auto sweep(Host& h, prompt_span prompts, std::span<const variant> variants, Redu
     }
   }
   return sweep_by_loop(h, prompts, variants, reduce);
+}
+
+/// Runs one prompt and its variants for the sake of `watch`, which sees the prompt as sequence 0 and variant v as
+/// sequence v + 1, behind the interventions.
+template <class Host, hooks Watch>
+void sweep_observed(Host& h, prompt_batch prompt, std::span<const variant> variants, Watch watch) {
+  require_host<Host>();
+  detail::check_variants(h.spec(), prompt, variants);
+  if (detail::can_fork(h)) {
+    if constexpr (requires(no_hooks& n) { h.run_forked(prompt, std::span<const fork>{}, n, detail::archetype_sink{}); }) {
+      std::vector<fork> forks;
+      for (const variant& v : variants)
+        forks.push_back(detail::fork_of(h.spec(), v, static_cast<index>(prompt.front().size())));
+      hook_set both(intervention_hooks([&](int sequence) -> std::span<const intervention> {
+                      if (sequence == 0) return {};
+                      return variants[static_cast<std::size_t>(sequence - 1)].edits;
+                    }),
+                    hooks_ref(watch));
+      h.run_forked(prompt, forks, both, detail::archetype_sink{});
+      return;
+    }
+  }
+  for (std::size_t v = 0; v <= variants.size(); ++v) {
+    detail::renumbered renumber{hooks_ref(watch), static_cast<int>(v)};
+    hook_set both(intervention_hooks([&](int) -> std::span<const intervention> {
+                    if (v == 0) return {};
+                    return variants[v - 1].edits;
+                  }),
+                  std::move(renumber));
+    h.run(prompt, both, logit_rows::none);
+  }
 }
 
 }  // namespace iclmech

@@ -7,7 +7,7 @@
 struct complete_host {
   const iclmech::model_spec& spec() const;
   template <iclmech::hooks H>
-  iclmech::row_matrix run(iclmech::prompt_span prompts, H& hooks, iclmech::logit_rows rows);
+  iclmech::row_matrix run(iclmech::prompt_batch prompts, H& hooks, iclmech::logit_rows rows);
   iclmech::row_matrix unembedding(std::span<const iclmech::token_id> ids);
   iclmech::row_matrix output_projection(iclmech::mixer_id mixer);
 };

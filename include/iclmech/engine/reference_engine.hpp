@@ -34,7 +34,7 @@ class reference_engine {
   /// Runs prompts from their first token. Logits: [prompts x vocabulary], or [all tokens x vocabulary].
   /// @throws argument_error for empty prompts, ids outside the vocabulary, prompts beyond the context.
   template <hooks H>
-  row_matrix run(prompt_span prompts, H& hook_functions, logit_rows rows = logit_rows::last) {
+  row_matrix run(prompt_batch prompts, H& hook_functions, logit_rows rows = logit_rows::last) {
     check_prompts(spec(), prompts);
     index count = rows == logit_rows::last ? static_cast<index>(prompts.size()) : 0;
     if (rows == logit_rows::all)
@@ -61,7 +61,7 @@ class reference_engine {
   /// position's logits of consecutive sequences, prompts first, a piece at a time.
   /// @throws argument_error for a fork that names a prompt, layer, position or mixer that does not exist.
   template <hooks H, class Sink>
-  void run_forked(prompt_span prompts, std::span<const fork> forks, H& hook_functions, Sink&& sink) {
+  void run_forked(prompt_batch prompts, std::span<const fork> forks, H& hook_functions, Sink&& sink) {
     check_prompts(spec(), prompts);
     for (std::size_t f = 0; f < forks.size(); ++f) check_fork(prompts, forks[f], f);
     pass_over(prompts, 0, {}, forks, static_cast<int>(prompts.size()), hook_functions, logit_rows::last, sink);
@@ -70,7 +70,7 @@ class reference_engine {
   /// Goes on with sequences whose past is in `caches` (empty ones begin): one row of logits per sequence. The hooks
   /// fire as in `run`, with positions that count from the sequence's start.
   template <hooks H>
-  row_matrix advance(prompt_span tokens, std::span<sequence_cache> caches, H& hook_functions) {
+  row_matrix advance(prompt_batch tokens, std::span<sequence_cache> caches, H& hook_functions) {
     check_prompts(spec(), tokens);
     if (caches.size() != tokens.size())
       throw argument_error("advance: " + std::to_string(tokens.size()) + " sequences, but " +
@@ -114,7 +114,7 @@ class reference_engine {
  private:
   index row_count(const token_sequence& ids) const { return static_cast<index>(ids.size()) + config().memory_tokens; }
 
-  void check_fork(prompt_span prompts, const fork& f, std::size_t number) const {
+  void check_fork(prompt_batch prompts, const fork& f, std::size_t number) const {
     const auto fail = [number](const std::string& what) {
       throw argument_error("fork " + std::to_string(number) + ": " + what);
     };
@@ -130,7 +130,7 @@ class reference_engine {
 
   // The one forward loop. Sequences are numbered from `first_sequence`, forks from `first_fork`.
   template <hooks H, class Sink>
-  void pass_over(prompt_span prompts, int first_sequence, std::span<sequence_cache> caches, std::span<const fork> forks,
+  void pass_over(prompt_batch prompts, int first_sequence, std::span<sequence_cache> caches, std::span<const fork> forks,
                  int first_fork, H& hook_functions, logit_rows wanted, Sink&& sink) {
     const index memory = config().memory_tokens;
     index capacity = 0, longest = 0;
@@ -167,7 +167,7 @@ class reference_engine {
   }
 
   template <hooks H>
-  void embed(forward_pass<H>& pass, prompt_span prompts) {
+  void embed(forward_pass<H>& pass, prompt_batch prompts) {
     work_.stream.shape(pass.capacity(), spec().d_model);
     for (std::size_t s = 0; s < prompts.size(); ++s) {
       const segment& seg = pass.segments()[s];

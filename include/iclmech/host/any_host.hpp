@@ -23,7 +23,7 @@ class any_host {
   const model_spec& spec() const { return inner_->spec(); }
 
   template <hooks H>
-  row_matrix run(prompt_span prompts, H& hook_functions, logit_rows rows = logit_rows::last) {
+  row_matrix run(prompt_batch prompts, H& hook_functions, logit_rows rows = logit_rows::last) {
     any_hooks erased(hook_functions);
     return inner_->run(prompts, erased, rows);
   }
@@ -32,7 +32,7 @@ class any_host {
 
   /// @throws unsupported_error if the host below cannot fork.
   template <hooks H, class Sink>
-  void run_forked(prompt_span prompts, std::span<const fork> forks, H& hook_functions, Sink&& sink) {
+  void run_forked(prompt_batch prompts, std::span<const fork> forks, H& hook_functions, Sink&& sink) {
     any_hooks erased(hook_functions);
     inner_->run_forked(prompts, forks, erased, [&sink](index first, const const_matrix_ref& logits) { sink(first, logits); });
   }
@@ -55,9 +55,9 @@ class any_host {
   struct interface {
     virtual ~interface() = default;
     virtual const model_spec& spec() const = 0;
-    virtual row_matrix run(prompt_span, any_hooks&, logit_rows) = 0;
+    virtual row_matrix run(prompt_batch, any_hooks&, logit_rows) = 0;
     virtual bool can_fork() const = 0;
-    virtual void run_forked(prompt_span, std::span<const fork>, any_hooks&, const sink_function&) = 0;
+    virtual void run_forked(prompt_batch, std::span<const fork>, any_hooks&, const sink_function&) = 0;
     virtual row_matrix unembedding(std::span<const token_id>) = 0;
     virtual row_matrix output_projection(mixer_id) = 0;
     virtual row_vector final_norm_gain() const = 0;
@@ -67,11 +67,11 @@ class any_host {
   struct holder final : interface {
     explicit holder(H h) : host_(std::move(h)) {}
     const model_spec& spec() const override { return host_.spec(); }
-    row_matrix run(prompt_span prompts, any_hooks& hook_functions, logit_rows rows) override {
+    row_matrix run(prompt_batch prompts, any_hooks& hook_functions, logit_rows rows) override {
       return host_.run(prompts, hook_functions, rows);
     }
     bool can_fork() const override { return forkable_host<H>; }
-    void run_forked([[maybe_unused]] prompt_span prompts, [[maybe_unused]] std::span<const fork> forks,
+    void run_forked([[maybe_unused]] prompt_batch prompts, [[maybe_unused]] std::span<const fork> forks,
                     [[maybe_unused]] any_hooks& hook_functions, [[maybe_unused]] const sink_function& sink) override {
       if constexpr (forkable_host<H>)
         host_.run_forked(prompts, forks, hook_functions, sink);

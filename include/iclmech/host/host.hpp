@@ -25,7 +25,7 @@ namespace iclmech {
 enum class logit_rows : unsigned char { last, all, none };
 
 /// Prompts of a batch: token ids, of different lengths.
-using prompt_span = std::span<const token_sequence>;
+using prompt_batch = std::span<const token_sequence>;
 
 namespace detail {
 
@@ -52,7 +52,7 @@ concept host_with_spec = requires(const H& h) {
 
 /// \concept host_with_run
 template <class H>
-concept host_with_run = requires(H& h, prompt_span prompts, no_hooks& none,
+concept host_with_run = requires(H& h, prompt_batch prompts, no_hooks& none,
                                  decltype(detail::archetype_hooks())& some) {
   { h.run(prompts, none, logit_rows::last) } -> std::convertible_to<row_matrix>;
   { h.run(prompts, some, logit_rows::last) } -> std::convertible_to<row_matrix>;
@@ -78,7 +78,7 @@ concept host = host_with_spec<H> && host_with_run<H> && host_with_unembedding<H>
 /// \concept forkable_host
 /// A host that shares the computation of a prompt between its variants.
 template <class H>
-concept forkable_host = host<H> && requires(H& h, prompt_span prompts, std::span<const fork> forks, no_hooks& none,
+concept forkable_host = host<H> && requires(H& h, prompt_batch prompts, std::span<const fork> forks, no_hooks& none,
                                             detail::archetype_sink sink) {
   h.run_forked(prompts, forks, none, sink);
 };
@@ -95,7 +95,7 @@ constexpr void require_host() {
   static_assert(host_with_spec<H>,
                 "iclmech: this type is not a host: it lacks `const iclmech::model_spec& spec() const`");
   static_assert(host_with_run<H>,
-                "iclmech: this type is not a host: it lacks `iclmech::row_matrix run(iclmech::prompt_span, Hooks&, "
+                "iclmech: this type is not a host: it lacks `iclmech::row_matrix run(iclmech::prompt_batch, Hooks&, "
                 "iclmech::logit_rows)`, a template that accepts any iclmech::hooks");
   static_assert(host_with_unembedding<H>,
                 "iclmech: this type is not a host: it lacks `iclmech::row_matrix "
@@ -107,7 +107,7 @@ constexpr void require_host() {
 
 /// argument_error unless every prompt is non-empty, fits the context and holds tokens of the vocabulary. Hosts call
 /// this first in `run`.
-inline void check_prompts(const model_spec& spec, prompt_span prompts) {
+inline void check_prompts(const model_spec& spec, prompt_batch prompts) {
   for (std::size_t p = 0; p < prompts.size(); ++p) {
     const token_sequence& ids = prompts[p];
     const std::string name = "prompt " + std::to_string(p);
