@@ -92,6 +92,16 @@ TEST(parse_task, says_where_json_breaks_off) {
                "line 1, column 13: is not JSON: syntax error");
 }
 
+TEST(parse_task, refuses_an_object_with_two_equal_keys) {
+  expect_error(lines, "{\"input\": \"a\", \"output\": \"b\"}\n{\"input\": \"a\", \"input\": \"b\"}",
+               "toy.jsonl: line 2 or later: the key \"input\" is twice in one object");
+}
+
+TEST(parse_task, survives_bottomless_nesting) {
+  expect_error(json, std::string(100000, '['), "is not JSON");
+  expect_error(json, std::string(100000, '[') + std::string(100000, ']'), "pairs[0]: is of type array");
+}
+
 TEST(parse_task, names_the_field_that_is_wrong) {
   expect_error(json, "3", "dir/toy.json: task: is of type number, but must be an object");
   expect_error(json, "{}", "task: has no \"pairs\"");

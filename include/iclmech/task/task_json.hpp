@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,8 +27,18 @@ class task_json_reader {
 
   /// `first_line` is the line of the file on which `text` begins.
   task_json parse(std::string_view text, std::size_t first_line) const {
+    // The parser itself would keep the last of two equal keys and say nothing.
+    std::vector<std::set<std::string>> keys_of_open_objects;
+    const auto refuse_duplicates = [&](int, task_json::parse_event_t event, const task_json& value) {
+      if (event == task_json::parse_event_t::object_start) keys_of_open_objects.emplace_back();
+      if (event == task_json::parse_event_t::object_end) keys_of_open_objects.pop_back();
+      if (event == task_json::parse_event_t::key && !keys_of_open_objects.back().insert(value).second)
+        fail("line " + std::to_string(first_line) + " or later",
+             "the key \"" + value.get<std::string>() + "\" is twice in one object: drop one of the two");
+      return true;
+    };
     try {
-      return task_json::parse(text);
+      return task_json::parse(text, refuse_duplicates);
     } catch (const task_json::parse_error& problem) {
       const std::string_view before = text.substr(0, problem.byte == 0 ? 0 : problem.byte - 1);
       const auto line = first_line + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
