@@ -13,8 +13,6 @@ target_link_libraries(iclmech_own_program INTERFACE iclmech_warnings)
 if(ICLMECH_NATIVE AND NOT MSVC)
   target_compile_options(iclmech_own_program INTERFACE -march=native)
 endif()
-# Where the program finds the bundled tasks and models when it runs from the build folder.
-target_compile_definitions(iclmech_own_program INTERFACE ICLMECH_DATA_DIR="${CMAKE_CURRENT_SOURCE_DIR}/data")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(ICLMECH_CCACHE ccache)
