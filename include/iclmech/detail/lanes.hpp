@@ -1,8 +1,7 @@
 #ifndef ICLMECH_DETAIL_LANES_HPP
 #define ICLMECH_DETAIL_LANES_HPP
-// A fixed block of neighbouring channels that kernels carry through time in registers.
+// A fixed block of neighbouring channels that kernels carry through time in vector registers.
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -11,41 +10,48 @@
 
 namespace iclmech::detail {
 
-/// Sixteen floats: one cache line, and two AVX or four SSE registers, enough to hide the latency of an
-/// exponential.
-inline constexpr index lane_count = 16;
-using lane_array = Eigen::Array<float, lane_count, 1>;
+/// One cache line. Loops over `lane_count` floats have no remainder, so compilers turn them into vector code.
+inline constexpr int lane_count = 16;
 
-/// `width` (at most `lane_count`) floats; the missing lanes are zero.
-inline lane_array load_lanes(const float* from, index width) {
-  if (width == lane_count) return Eigen::Map<const lane_array>(from);
-  lane_array out = lane_array::Zero();
-  std::copy_n(from, width, out.data());
+struct lanes {
+  alignas(64) float at[lane_count] = {};
+
+  /// `width` (at most `lane_count`) floats; the missing lanes are zero.
+  static lanes load(const float* from, index width) {
+    lanes out;
+    if (width == lane_count) {
+      // Not copy_n: its narrower moves would not forward to the full-width loads that follow.
+      for (int l = 0; l < lane_count; ++l) out.at[l] = from[l];
+    } else {
+      std::copy_n(from, width, out.at);
+    }
+    return out;
+  }
+
+  /// Writes the first `width` lanes.
+  void store(float* to, index width) const {
+    if (width == lane_count) {
+      for (int l = 0; l < lane_count; ++l) to[l] = at[l];
+    } else {
+      std::copy_n(at, width, to);
+    }
+  }
+};
+
+/// The columns of a row-major [width x columns] block, lane = row; missing lanes are zero.
+inline std::vector<lanes> load_columns(const float* from, index stride, index width, index columns) {
+  std::vector<lanes> out(static_cast<std::size_t>(columns));
+  for (index lane = 0; lane < width; ++lane) {
+    for (index j = 0; j < columns; ++j) out[static_cast<std::size_t>(j)].at[lane] = from[lane * stride + j];
+  }
   return out;
 }
 
-/// Writes the first `width` lanes.
-inline void store_lanes(const lane_array& lanes, index width, float* to) {
-  if (width == lane_count) {
-    Eigen::Map<lane_array>{to} = lanes;
-  } else {
-    std::copy_n(lanes.data(), width, to);
-  }
-}
-
-/// Reads a [width x out.size()] row-major block column by column: `out[j]` holds column j, missing lanes
-/// zero.
-inline void load_transposed(const float* from, index stride, index width, std::vector<lane_array>& out) {
-  for (std::size_t j = 0; j < out.size(); ++j) {
-    out[j].setZero();
-    for (index lane = 0; lane < width; ++lane) out[j][lane] = from[lane * stride + static_cast<index>(j)];
-  }
-}
-
-/// The inverse of `load_transposed`.
-inline void store_transposed(const std::vector<lane_array>& in, index stride, index width, float* to) {
-  for (std::size_t j = 0; j < in.size(); ++j) {
-    for (index lane = 0; lane < width; ++lane) to[lane * stride + static_cast<index>(j)] = in[j][lane];
+/// The inverse of `load_columns`.
+inline void store_columns(const std::vector<lanes>& columns, index stride, index width, float* to) {
+  for (index lane = 0; lane < width; ++lane) {
+    for (std::size_t j = 0; j < columns.size(); ++j)
+      to[lane * stride + static_cast<index>(j)] = columns[j].at[lane];
   }
 }
 
