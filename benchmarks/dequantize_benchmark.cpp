@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "iclmech/io/dequantize.hpp"
@@ -51,15 +50,16 @@ void dequantize(benchmark::State& state, dtype type) {
   set_counters(state, stored);
 }
 
-}  // namespace
+BENCHMARK(copy_floats);
+BENCHMARK_CAPTURE(dequantize, f16, dtype::f16);
+BENCHMARK_CAPTURE(dequantize, bf16, dtype::bf16);
+BENCHMARK_CAPTURE(dequantize, q4_0, dtype::q4_0);
+BENCHMARK_CAPTURE(dequantize, q4_1, dtype::q4_1);
+BENCHMARK_CAPTURE(dequantize, q5_0, dtype::q5_0);
+BENCHMARK_CAPTURE(dequantize, q5_1, dtype::q5_1);
+BENCHMARK_CAPTURE(dequantize, q8_0, dtype::q8_0);
+BENCHMARK_CAPTURE(dequantize, q4_k, dtype::q4_k);
+BENCHMARK_CAPTURE(dequantize, q5_k, dtype::q5_k);
+BENCHMARK_CAPTURE(dequantize, q6_k, dtype::q6_k);
 
-int main(int argc, char** argv) {
-  benchmark::RegisterBenchmark("copy_floats", copy_floats);
-  for (const dtype type : {dtype::f16, dtype::bf16, dtype::q4_0, dtype::q4_1, dtype::q5_0, dtype::q5_1,
-                           dtype::q8_0, dtype::q4_k, dtype::q5_k, dtype::q6_k}) {
-    benchmark::RegisterBenchmark(("dequantize/" + std::string(name(type))).c_str(), dequantize, type);
-  }
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-}
+}  // namespace
