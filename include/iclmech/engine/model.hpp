@@ -79,7 +79,7 @@ class model_builder {
                                     described.shares_block               ? write_path::measured
                                     : parallel || c.post_norms           ? write_path::frozen_norm
                                                                          : write_path::linear,
-                                    a->kv_heads, a->d_key, 0, 0});
+                                    a->kv_heads, a->d_key, 0, 0, a->kv_source >= 0});
       if (const auto& s = layer.state_space) {
         const mixer_kind kind = s->dt_rank > 0 ? mixer_kind::mamba1 : mixer_kind::mamba2;
         described.mixers.push_back({kind, s->heads, s->d_inner / s->heads,

@@ -39,6 +39,7 @@ struct mixer_spec {
   int d_key = 0;     ///< attention: width of a query or key head
   int groups = 0;    ///< state space: groups that share B and C
   int d_state = 0;   ///< state space: state size
+  bool reuses_keys = false;  ///< attention: keys and values are those of an earlier layer (Hymba)
 
   index width() const { return index{heads} * d_head; }
 };

@@ -1,0 +1,33 @@
+#ifndef ICLMECH_TOOLS_HEAD_SETS_HPP
+#define ICLMECH_TOOLS_HEAD_SETS_HPP
+// Sets of heads by name (tr, tl, dla, fv, random) or by list, and tables of the best.
+
+#include <string>
+#include <vector>
+
+#include "iclmech/report/results_json.hpp"
+#include "open_host.hpp"
+#include "prompts.hpp"
+
+namespace iclmech::cli {
+
+/// The sets that `names` (separated by commas) asks for. Scores or effects are measured when a name needs them.
+std::vector<head_selection> head_sets(any_host& host, const model_options& model, const prompt_options& source,
+                                      const std::vector<labelled_prompt>& prompts, const std::string& names, double fraction);
+
+result_identity identity(const model_options& model, const prompt_options& prompts, const model_spec& spec,
+                         const std::string& command);
+
+/// Prints the five heads with the largest value of one score.
+void print_top(const model_spec& spec, const char* name, const head_map<write_scores>& heads, double write_scores::*score);
+
+/// Mean head outputs over clean prompts and the effects of all heads on corrupted ones.
+struct measured_effects {
+  head_map<vector> means;
+  indirect_effect_result effects;
+};
+measured_effects measure_effects(any_host& host, const effect_prompts& prompts);
+
+}  // namespace iclmech::cli
+
+#endif  // ICLMECH_TOOLS_HEAD_SETS_HPP

@@ -1,0 +1,27 @@
+#include "open_host.hpp"
+
+#include "iclmech/detail/parallel.hpp"
+#include "iclmech/engine/load_host.hpp"
+#include "iclmech/task/bundled_models.hpp"
+
+namespace iclmech::cli {
+
+void add_model_options(CLI::App& command, model_options& options) {
+  command.add_option("model", options.model, "Hugging Face folder, .gguf file, or bundled model (see `iclmech models`)")
+      ->required();
+  command.add_flag("--low-memory", options.low_memory, "Keep weights as the file has them, widen them as they are used");
+  command.add_option("--mamba-groups", options.mamba_groups, "Channel groups of a Mamba-1 mixer that count as its heads")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--threads", options.threads, "Threads; 0: all cores")->check(CLI::NonNegativeNumber);
+}
+
+any_host open_host(const model_options& options) {
+  set_thread_count(options.threads);
+  load_options load;
+  load.storage = options.low_memory ? weight_storage::packed : weight_storage::dense;
+  load.mamba1_heads = options.mamba_groups;
+  return load_host(find_model(options.model), load);
+}
+
+}  // namespace iclmech::cli
