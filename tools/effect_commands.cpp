@@ -32,7 +32,9 @@ void print_strongest(const model_spec& spec, const indirect_effect_result& effec
   std::printf("top AIE heads:");
   for (const index i : strongest(effects, 5))
     std::printf("  %s %.4f", spec.label(effects.heads[static_cast<std::size_t>(i)]).c_str(), aie[i]);
-  const std::vector<double> values(aie.data(), aie.data() + aie.size());
+  // Concentration is about heads that help; the others count as nothing.
+  const Eigen::VectorXd positive = aie.cwiseMax(0.0);
+  const std::vector<double> values(positive.data(), positive.data() + positive.size());
   std::printf("\nconcentration of positive effects: Gini %.3f, share of the top 3%% %.3f\n", gini(values),
               top_share(values, top_count(aie.size(), 0.03)));
 }
