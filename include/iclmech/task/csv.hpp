@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "../error.hpp"
+#include "iclmech/error.hpp"
 
 namespace iclmech {
 

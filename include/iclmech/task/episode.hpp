@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "../error.hpp"
-#include "task.hpp"
+#include "iclmech/error.hpp"
+#include "iclmech/task/task.hpp"
 
 namespace iclmech {
 

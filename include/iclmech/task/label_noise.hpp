@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "../detail/random.hpp"
-#include "../error.hpp"
-#include "episode.hpp"
+#include "iclmech/detail/random.hpp"
+#include "iclmech/error.hpp"
+#include "iclmech/task/episode.hpp"
 
 namespace iclmech {
 

@@ -22,12 +22,12 @@
 #include <utility>
 #include <vector>
 
-#include "../detail/nearest_names.hpp"
-#include "../error.hpp"
-#include "../io/utf8.hpp"
-#include "csv.hpp"
-#include "task.hpp"
-#include "task_json.hpp"
+#include "iclmech/detail/nearest_names.hpp"
+#include "iclmech/error.hpp"
+#include "iclmech/io/utf8.hpp"
+#include "iclmech/task/csv.hpp"
+#include "iclmech/task/task.hpp"
+#include "iclmech/task/task_json.hpp"
 
 namespace iclmech {
 

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "../detail/random.hpp"
-#include "../error.hpp"
-#include "episode.hpp"
+#include "iclmech/detail/random.hpp"
+#include "iclmech/error.hpp"
+#include "iclmech/task/episode.hpp"
 
 namespace iclmech {
 

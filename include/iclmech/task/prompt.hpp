@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "episode.hpp"
-#include "task.hpp"
-#include "token_role.hpp"
+#include "iclmech/task/episode.hpp"
+#include "iclmech/task/task.hpp"
+#include "iclmech/task/token_role.hpp"
 
 namespace iclmech {
 

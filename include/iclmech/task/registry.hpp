@@ -15,10 +15,10 @@
 #include <system_error>
 #include <vector>
 
-#include "../detail/nearest_names.hpp"
-#include "../error.hpp"
-#include "load.hpp"
-#include "task.hpp"
+#include "iclmech/detail/nearest_names.hpp"
+#include "iclmech/error.hpp"
+#include "iclmech/task/load.hpp"
+#include "iclmech/task/task.hpp"
 
 namespace iclmech {
 

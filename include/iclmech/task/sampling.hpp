@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "../detail/random.hpp"
-#include "../error.hpp"
-#include "episode.hpp"
-#include "task.hpp"
+#include "iclmech/detail/random.hpp"
+#include "iclmech/error.hpp"
+#include "iclmech/task/episode.hpp"
+#include "iclmech/task/task.hpp"
 
 namespace iclmech {
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "../detail/nearest_names.hpp"
-#include "../error.hpp"
-#include "task.hpp"
+#include "iclmech/detail/nearest_names.hpp"
+#include "iclmech/error.hpp"
+#include "iclmech/task/task.hpp"
 
 namespace iclmech::detail {
 

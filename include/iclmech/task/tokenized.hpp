@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "../detail/matrix.hpp"
-#include "../error.hpp"
-#include "prompt.hpp"
-#include "token_role.hpp"
+#include "iclmech/detail/matrix.hpp"
+#include "iclmech/error.hpp"
+#include "iclmech/task/prompt.hpp"
+#include "iclmech/task/token_role.hpp"
 
 namespace iclmech {
 
