@@ -17,8 +17,10 @@ using iclmech::index;
 using iclmech::row_matrix;
 using iclmech::row_vector;
 using iclmech::step_factor;
-using iclmech_tests::random_matrix;
-using iclmech_tests::relative_error;
+using iclmech_test::random_matrix;
+using iclmech_test::random_rates;
+using iclmech_test::random_steps;
+using iclmech_test::relative_error;
 
 struct head_case {
   head_scan scan;
@@ -26,12 +28,10 @@ struct head_case {
   row_vector D;
 
   static head_case mamba1(index positions, index channels, index states) {
-    return {random_matrix(positions, channels, 1).array().abs() * 0.2F,
-            -(random_matrix(channels, states, 2).array().exp()), states, channels};
+    return {random_steps(positions, channels, 1), random_rates(channels, states, 2), states, channels};
   }
   static head_case mamba2(index positions, index channels, index states) {
-    return {random_matrix(positions, 1, 1).array().abs() * 0.2F, row_matrix::Constant(1, 1, -0.7F), states,
-            channels};
+    return {random_steps(positions, 1, 1), row_matrix::Constant(1, 1, -0.7F), states, channels};
   }
 
   // The recurrence as it is written down, in double precision; D skip included.

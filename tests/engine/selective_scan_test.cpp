@@ -11,17 +11,18 @@ namespace {
 
 using iclmech::index;
 using iclmech::row_matrix;
-using iclmech_tests::random_matrix;
-using iclmech_tests::relative_error;
+using iclmech_test::random_matrix;
+using iclmech_test::random_rates;
+using iclmech_test::random_steps;
+using iclmech_test::relative_error;
 
 struct selective_case {
   row_matrix x, dt, A, B, C, D, state;
 
-  // dt * A spreads over [strongest, weakest] so that slow and fast channels meet.
-  selective_case(index rows, index channels, index states, double step = 0.1) {
+  selective_case(index rows, index channels, index states) {
     x = random_matrix(rows, channels, 1);
-    dt = (random_matrix(rows, channels, 2).array().abs() + 0.05F) * static_cast<float>(step);
-    A = -(random_matrix(channels, states, 3).array().exp());
+    dt = random_steps(rows, channels, 2);
+    A = random_rates(channels, states, 3);
     B = random_matrix(rows, states, 4);
     C = random_matrix(rows, states, 5);
     D = random_matrix(1, channels, 6);

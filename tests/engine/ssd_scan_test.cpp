@@ -13,8 +13,10 @@ namespace {
 using iclmech::index;
 using iclmech::row_matrix;
 using iclmech::ssd_shape;
-using iclmech_tests::random_matrix;
-using iclmech_tests::relative_error;
+using iclmech_test::random_matrix;
+using iclmech_test::random_rates;
+using iclmech_test::random_steps;
+using iclmech_test::relative_error;
 
 struct ssd_case {
   ssd_shape shape;
@@ -22,8 +24,8 @@ struct ssd_case {
 
   ssd_case(index rows, const ssd_shape& sizes) : shape(sizes) {
     x = random_matrix(rows, shape.heads * shape.head_size, 1);
-    dt = (random_matrix(rows, shape.heads, 2).array().abs() + 0.05F) * 0.1F;
-    A = -(random_matrix(1, shape.heads, 3).array().exp());
+    dt = random_steps(rows, shape.heads, 2);
+    A = random_rates(1, shape.heads, 3);
     B = random_matrix(rows, shape.groups * shape.state_size, 4);
     C = random_matrix(rows, shape.groups * shape.state_size, 5);
     D = random_matrix(1, shape.heads, 6);

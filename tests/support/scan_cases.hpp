@@ -1,21 +1,23 @@
-#ifndef ICLMECH_TESTS_SUPPORT_SCAN_CASES_HPP
-#define ICLMECH_TESTS_SUPPORT_SCAN_CASES_HPP
-// Random inputs and the error measure of the state-space tests.
+#ifndef ICLMECH_TEST_SUPPORT_SCAN_CASES_HPP
+#define ICLMECH_TEST_SUPPORT_SCAN_CASES_HPP
+// Inputs and the error measure of the state-space tests.
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <random>
 
 #include "iclmech/detail/matrix.hpp"
+#include "support/random_matrix.hpp"
 
-namespace iclmech_tests {
+namespace iclmech_test {
 
-/// Independent standard normal entries, the same on every run.
-inline iclmech::row_matrix random_matrix(iclmech::index rows, iclmech::index cols, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  return iclmech::row_matrix::NullaryExpr(rows, cols, [&]() { return normal(generator); });
+/// Step sizes: at least 0.005, mostly around 0.1.
+inline iclmech::row_matrix random_steps(iclmech::index rows, iclmech::index cols, std::uint64_t seed) {
+  return (random_matrix(rows, cols, seed).array().abs() + 0.05F) * 0.1F;
+}
+
+/// Decay rates A: negative, spread over two orders of magnitude.
+inline iclmech::row_matrix random_rates(iclmech::index rows, iclmech::index cols, std::uint64_t seed) {
+  return -random_matrix(rows, cols, seed).array().exp();
 }
 
 /// Largest difference, relative to the largest expected magnitude. Infinite if anything is not finite.
@@ -25,6 +27,6 @@ inline double relative_error(const iclmech::row_matrix& actual, const iclmech::r
   return (actual - expected).cwiseAbs().maxCoeff() / std::max(scale, 1e-30);
 }
 
-}  // namespace iclmech_tests
+}  // namespace iclmech_test
 
-#endif  // ICLMECH_TESTS_SUPPORT_SCAN_CASES_HPP
+#endif  // ICLMECH_TEST_SUPPORT_SCAN_CASES_HPP

@@ -106,10 +106,11 @@ inline void ssd_scan(const ssd_shape& shape, const const_matrix_ref& x, const co
                      float* state, matrix_ref y, index chunk = 64) {
   detail::check_ssd(shape, x, dt, B, C, y);
   const index T = x.rows(), P = shape.head_size, N = shape.state_size, G = shape.groups;
+  if (T == 0) return;
   if (T == 1) return detail::ssd_single_step(shape, x, dt, A, B, C, D, state, y);
 
   // C_t . B_s inside each chunk, once per group: its heads differ only in the decays.
-  chunk = std::min(chunk, T);
+  chunk = std::clamp<index>(chunk, 1, T);
   row_matrix scores(T, G * chunk);
   detail::parallel_for((T + chunk - 1) / chunk, [&](index block) {
     const index start = block * chunk, rows = std::min(chunk, T - start);
