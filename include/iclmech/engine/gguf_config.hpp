@@ -26,6 +26,12 @@ class gguf_fields {
   }
   std::string name(const char* key) const { return prefix_ + key; }
   const gguf_file& file() const { return file_; }
+  int layer_count() const {
+    const auto count = require<std::int32_t>("block_count");
+    if (count > max_layers)
+      throw file_error(file_.path(), name("block_count"), "is " + std::to_string(count) + ", more than any model's");
+    return count;
+  }
 
   void require_divides(const char* small, index a, const char* large, index b) const {
     if (a <= 0 || b <= 0 || b % a != 0)
@@ -62,7 +68,7 @@ inline rope_config gguf_rope(const gguf_fields& f, int head_dim, double theta) {
 
 inline void gguf_transformer(const gguf_fields& f, model_config& c) {
   const bool gemma = c.arch == architecture::gemma3;
-  const int layers = f.require<std::int32_t>("block_count");
+  const int layers = f.layer_count();
   attention_config a;
   a.heads = f.require<std::int32_t>("attention.head_count");
   a.kv_heads = f.get<std::int32_t>("attention.head_count_kv", a.heads);
@@ -116,7 +122,7 @@ inline void gguf_mamba(const gguf_fields& f, model_config& c) {
     f.require_divides("ssm.group_count", s.groups, "ssm.time_step_rank", rank);
     f.require_divides("ssm.time_step_rank", rank, "ssm.inner_size", s.d_inner);
   }
-  const int layers = f.require<std::int32_t>("block_count");
+  const int layers = f.layer_count();
   c.layers.assign(static_cast<std::size_t>(std::max(0, layers)), {std::nullopt, s, 0, -1, -1});
 }
 

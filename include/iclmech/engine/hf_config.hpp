@@ -32,6 +32,11 @@ class hf_fields {
 
   int integer(const char* name) const { return convert<int>(name, required(name)); }
   int integer(const char* name, int otherwise) const { return has(name) ? integer(name) : otherwise; }
+  int layer_count(const char* name) const {
+    const int count = integer(name);
+    if (count > max_layers) fail(name, "is " + std::to_string(count) + ", more than any model's");
+    return count;
+  }
   double real(const char* name) const { return convert<double>(name, required(name)); }
   double real(const char* name, double otherwise) const { return has(name) ? real(name) : otherwise; }
   bool flag(const char* name, bool otherwise) const {
@@ -149,7 +154,7 @@ inline activation hf_activation(const hf_fields& f, const char* field, const std
 /// Fields of llama, qwen2 and gemma3.
 inline void hf_transformer(const hf_fields& f, model_config& c) {
   const bool gemma = c.arch == architecture::gemma3;
-  const int layers = f.integer("num_hidden_layers"), heads = f.integer("num_attention_heads");
+  const int layers = f.layer_count("num_hidden_layers"), heads = f.integer("num_attention_heads");
   attention_config a;
   a.heads = heads;
   a.kv_heads = f.integer("num_key_value_heads", heads);
@@ -207,7 +212,7 @@ inline void hf_transformer(const hf_fields& f, model_config& c) {
 /// Fields of mamba and mamba2; files of the original state-spaces project name a few of them otherwise.
 inline void hf_mamba(const hf_fields& f, model_config& c) {
   const hf_fields ssm = f.object("ssm_cfg");
-  const int layers = f.has("num_hidden_layers") ? f.integer("num_hidden_layers") : f.integer("n_layer");
+  const int layers = f.layer_count(f.has("num_hidden_layers") ? "num_hidden_layers" : "n_layer");
   state_space_config s;
   s.d_inner = f.integer("intermediate_size", f.integer("expand", ssm.integer("expand", 2)) * c.d_model);
   if (f.has("intermediate_size") && f.has("expand"))
@@ -238,7 +243,7 @@ inline void hf_mamba(const hf_fields& f, model_config& c) {
 }
 
 inline void hf_zamba2(const hf_fields& f, model_config& c) {
-  const int layers = f.integer("num_hidden_layers");
+  const int layers = f.layer_count("num_hidden_layers");
   state_space_config s;
   s.d_inner = f.integer("mamba_expand", 2) * c.d_model;
   s.heads = f.integer("n_mamba_heads", 8);
@@ -317,7 +322,7 @@ inline std::vector<int> hymba_kv_sources(const hf_fields& f, int layers) {
 }
 
 inline void hf_hymba(const hf_fields& f, model_config& c) {
-  const int layers = f.integer("num_hidden_layers");
+  const int layers = f.layer_count("num_hidden_layers");
   state_space_config s;
   s.d_inner = f.integer("mamba_expand", 2) * c.d_model;
   s.d_state = f.integer("mamba_d_state", 16);
