@@ -1,0 +1,15 @@
+// libFuzzer's way into the target called ICLMECH_FUZZ_TARGET.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "fuzz/targets.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const auto& target =
+      *std::ranges::find(iclmech_tests::fuzz_targets(), ICLMECH_FUZZ_TARGET, &iclmech_tests::fuzz_target::name);
+  iclmech_tests::run(target, std::string(reinterpret_cast<const char*>(data), size));
+  return 0;
+}

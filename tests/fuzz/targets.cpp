@@ -1,0 +1,99 @@
+#include "fuzz/targets.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "iclmech/engine/gguf_config.hpp"
+#include "iclmech/engine/hf_config.hpp"
+#include "iclmech/error.hpp"
+#include "iclmech/io/gguf.hpp"
+#include "iclmech/io/npy.hpp"
+#include "iclmech/io/safetensors.hpp"
+#include "iclmech/io/tokenizer_gguf.hpp"
+#include "iclmech/io/tokenizer_json.hpp"
+#include "iclmech/task/load.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace iclmech_tests {
+namespace {
+
+// The readers map files, so the bytes become one.
+std::string as_file(const std::string& name, const std::string& bytes) {
+  static const temporary_folder folder;
+  return folder.write(name, bytes);
+}
+
+// Goes on after errors that the library throws on purpose: one file serves several readers.
+template <class F>
+void attempt(F&& f) {
+  try {
+    f();
+  } catch (const iclmech::error&) {
+  }
+}
+
+void read_every_tensor(const iclmech::tensor_file& file) {
+  for (const iclmech::tensor_entry& entry : file.entries()) {
+    attempt([&] { file.read(entry); });
+    attempt([&] { file.read_integers(entry); });
+  }
+}
+
+void gguf(const std::string& bytes) {
+  const iclmech::gguf_file file(as_file("fuzz.gguf", bytes));
+  read_every_tensor(file.tensors());
+  attempt([&] { iclmech::read_gguf_config(file); });
+  const iclmech::tokenizer words = iclmech::read_tokenizer_gguf(file);
+  words.decode(words.encode("Hello, w\xC3\xB6rld! 123\n\n  <s>", words.bos().has_value()));
+}
+
+void safetensors(const std::string& bytes) {
+  read_every_tensor(iclmech::read_safetensors(as_file("fuzz.safetensors", bytes)));
+}
+
+void safetensors_index(const std::string& bytes) {
+  iclmech::read_safetensors(as_file("model.safetensors.index.json", bytes));
+}
+
+void npy(const std::string& bytes) {
+  const std::string path = as_file("fuzz.npy", bytes);
+  attempt([&] { iclmech::read_npy<float>(path); });
+  iclmech::read_npy<std::int32_t>(path);
+}
+
+// Everything up to the first zero byte is the tokenizer, the rest a text for it.
+void tokenizer_json(const std::string& bytes) {
+  const std::size_t end = std::min(bytes.find('\0'), bytes.size());
+  const iclmech::tokenizer words = iclmech::parse_tokenizer_json("fuzz.json", bytes.substr(0, end));
+  words.decode(words.encode(bytes.substr(end), words.bos().has_value()));
+}
+
+void hf_config(const std::string& bytes) { iclmech::read_hf_config(as_file("config.json", bytes)); }
+
+// The first byte chooses the format.
+void task(const std::string& bytes) {
+  using enum iclmech::task_format;
+  constexpr std::array formats{json, json_lines, csv, tsv};
+  if (bytes.empty()) return;
+  iclmech::parse_task(std::string_view(bytes).substr(1), formats[static_cast<unsigned char>(bytes[0]) % 4], "fuzz");
+}
+
+constexpr std::array<fuzz_target, 7> targets{{{"gguf", gguf},
+                                              {"safetensors", safetensors},
+                                              {"safetensors_index", safetensors_index},
+                                              {"npy", npy},
+                                              {"tokenizer_json", tokenizer_json},
+                                              {"hf_config", hf_config},
+                                              {"task", task}}};
+
+}  // namespace
+
+std::span<const fuzz_target> fuzz_targets() { return targets; }
+
+void run(const fuzz_target& target, const std::string& bytes) {
+  attempt([&] { target.read(bytes); });
+}
+
+}  // namespace iclmech_tests
