@@ -20,8 +20,9 @@ FOLDERS = {
     "io": {"detail", "io"},
     "task": {"detail", "io", "task"},
     "engine": {"detail", "host", "hook", "io", "engine"},
-    "report": {"", "detail", "host", "hook", "report"},
-    "testing": {"", "detail", "host", "hook", "testing"},
+    "method": {"", "detail", "host", "hook", "method"},
+    "report": {"", "detail", "host", "hook", "method", "report"},
+    "testing": {"", "detail", "host", "hook", "method", "testing"},
     "adapters": {"detail", "host", "hook", "io", "adapters"},
 }
 
