@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   iclmech::cli::add_model_commands(app);
   iclmech::cli::add_score_commands(app);
   iclmech::cli::add_effect_commands(app);
+  iclmech::cli::add_study_commands(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
