@@ -6,6 +6,10 @@ if(MSVC)
 else()
   target_compile_options(iclmech_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow
                                                     $<$<BOOL:${ICLMECH_WERROR}>:-Werror>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # False alarms at `"text" + string`: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
+    target_compile_options(iclmech_warnings INTERFACE -Wno-restrict)
+  endif()
 endif()
 
 add_library(iclmech_own_program INTERFACE)
