@@ -61,7 +61,7 @@ class IclmechConan(ConanFile):
     def package(self):
         cmake = CMake(self)
         cmake.configure()
-        cmake.install()
+        cmake.install(component="development")
 
     def package_id(self):
         self.info.clear()
