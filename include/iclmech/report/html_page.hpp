@@ -80,7 +80,7 @@ class html_page {
       "body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}"
       "main{max-width:1100px;margin:0 auto;padding:1.2rem}h1{font-size:1.5rem}h2{font-size:1.2rem;margin-top:2.2rem;"
       "border-top:1px solid var(--line);padding-top:1rem}h3{font-size:1rem}.row{display:flex;flex-wrap:wrap;gap:1.2rem;align-items:flex-start}"
-      "figure{margin:0 0 1rem;flex:1 1 300px;max-width:100%;min-width:0}figcaption{font-size:.9rem;color:var(--soft);margin-bottom:.3rem}"
+      "figure{margin:0 0 1rem;flex:1 1 260px;max-width:100%;min-width:0}figcaption{font-size:.9rem;color:var(--soft);margin-bottom:.3rem}"
       "svg{width:100%;height:auto;display:block}svg.bars,svg.curves{max-width:560px}svg text{font-size:10px;fill:var(--ink)}"
       ".grid{stroke:var(--line)}.scale{font-size:.8rem;color:var(--soft);margin:.2rem 0 0}.scale i{display:inline-block;width:90px;"
       "height:.7em;border-radius:2px;margin-right:.4em}pre{background:color-mix(in srgb,var(--ink) 7%,transparent);padding:.5rem .7rem;"
