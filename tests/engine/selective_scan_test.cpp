@@ -88,6 +88,14 @@ TEST(selective_scan, survives_decays_that_wipe_or_keep_the_state) {
   kept.expect_matches_reference();
 }
 
+// Step sizes are positive in every model, but a hook may write others.
+TEST(selective_scan, takes_step_sizes_of_either_sign) {
+  selective_case run(40, 18, 8);
+  run.dt.row(3) *= -1.0F;
+  run.dt.row(17).setZero();
+  run.expect_matches_reference();
+}
+
 TEST(selective_scan, gives_the_same_bits_in_pieces) {
   const selective_case run(37, 35, 8);
   row_matrix whole_state = run.state, state = run.state;

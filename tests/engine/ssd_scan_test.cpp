@@ -110,6 +110,14 @@ TEST(ssd_scan, is_exact_for_slow_decays_after_strong_ones) {
   run.expect_matches_reference(128);
 }
 
+// Step sizes are positive in every model, but a hook may write others.
+TEST(ssd_scan, takes_step_sizes_of_either_sign) {
+  ssd_case run(40, three_groups);
+  run.dt.row(3) *= -1.0F;
+  run.dt.row(17).setZero();
+  run.expect_matches_reference();
+}
+
 TEST(ssd_scan, gives_the_same_numbers_in_pieces) {
   const ssd_case run(100, three_groups);
   row_matrix whole_state = run.state, state = run.state;

@@ -26,7 +26,7 @@ inline void causal_conv_silu(const const_matrix_ref& x, const float* past, const
   detail::require_shape("causal_conv_silu", "weight", weight, channels, taps);
   detail::require_shape("causal_conv_silu", "out", out, rows, channels);
 
-  detail::parallel_for((channels + lane_count - 1) / lane_count, [&](index block) {
+  const auto convolve_block = [&](index block) {
     const index first = block * lane_count, width = std::min<index>(lane_count, channels - first);
     const std::vector<lanes> kernel =
         load_columns(weight.row(first).data(), weight.outerStride(), width, taps);
@@ -44,10 +44,14 @@ inline void causal_conv_silu(const const_matrix_ref& x, const float* past, const
       for (int l = 0; l < lane_count; ++l) sum.at[l] /= 1.0F + detail::fast_exp(-sum.at[l]);
       sum.store(out.row(t).data() + first, width);
     }
+  };
+  const index blocks = (channels + lane_count - 1) / lane_count;
+  detail::parallel_for_ranges(blocks, 1024 / (rows + 1) + 1, [&](index begin, index end) {
+    for (index block = begin; block < end; ++block) convolve_block(block);
   });
 }
 
-/// Moves a convolution's memory past the rows of `x`: `past` [K-1 x C] becomes the last K-1 rows of [past;
+/// Moves a convolution's memory past the rows of `x`: `past` [kept_rows x C] becomes the last rows of [past;
 /// x].
 inline void advance_conv_past(const const_matrix_ref& x, index kept_rows, float* past) {
   const index channels = x.cols(), fresh = std::min(x.rows(), kept_rows), kept = kept_rows - fresh;

@@ -66,9 +66,12 @@ void selective_scan_all(const const_matrix_ref& x, const const_matrix_ref& dt, c
   require_shape("selective scan", "C", C, x.rows(), A.cols());
   require_shape("selective scan", "y", y, x.rows(), channels);
   const index blocks = (channels + lane_count - 1) / lane_count;
-  parallel_for(blocks, [&](index block) {
-    const index first = block * lane_count, width = std::min<index>(lane_count, channels - first);
-    selective_scan_block<start>(first, width, x, dt, A, B, C, D, state_in, state_out, y);
+  // A block's row takes about a tenth of a microsecond.
+  parallel_for_ranges(blocks, 256 / (x.rows() + 1) + 1, [&](index begin, index end) {
+    for (index block = begin; block < end; ++block) {
+      const index first = block * lane_count, width = std::min<index>(lane_count, channels - first);
+      selective_scan_block<start>(first, width, x, dt, A, B, C, D, state_in, state_out, y);
+    }
   });
 }
 

@@ -40,23 +40,22 @@ inline void check_ssd(const ssd_shape& shape, const const_matrix_ref& x, const c
   require_shape("ssd scan", "y", y, x.rows(), shape.heads * shape.head_size);
 }
 
-/// `a * b` for decays. Below 1e-30 it is 0: so little cannot matter in float32, and arithmetic on subnormal
-/// numbers is slow. Compared as integers, which order positive floats alike and which compilers make vector
-/// code of.
+/// `a * b`, or 0 if that is below 1e-30: so little of a write cannot matter in float32, and arithmetic on
+/// subnormal numbers is slow. Compared as integers, which order magnitudes alike: compilers make vector code
+/// of that.
 inline float fade(float a, float b) {
   const auto bits = std::bit_cast<std::int32_t>(a * b);
-  return std::bit_cast<float>(bits < std::bit_cast<std::int32_t>(1e-30F) ? 0 : bits);
+  return std::bit_cast<float>((bits & 0x7fffffff) < std::bit_cast<std::int32_t>(1e-30F) ? 0 : bits);
 }
 
 /// What is left, within a block of rows, of each row's write and of the state before the block. Built from
 /// products of the steps' decays, which lie in [0, 1]: nothing overflows, and no large sums of logarithms are
-/// subtracted.
+/// subtracted from each other.
 class block_decay {
  public:
   explicit block_decay(index rows) : left_(rows), since_start_(rows) {}
 
-  /// `weights(t, s) = scores(t, s) * dt_s exp(sum_{s<r<=t} dt_r A)` for s <= t; what is above the diagonal
-  /// stays.
+  /// `weights(t, s) = scores(t, s) * dt_s exp(sum_{s<r<=t} dt_r A)` for s <= t; above the diagonal they stay.
   template <class Steps>
   void apply(const Steps& dt, float A, const float* scores, index score_stride, float* weights,
              index weight_stride) {
@@ -145,26 +144,24 @@ inline void ssd_scan(const ssd_shape& shape, const const_matrix_ref& x, const co
 }
 
 /// One step for each row, all from the same earlier state, which stays as it is: row i of `y` is what
-/// `ssd_scan` would give for row i alone. The rows are variants of one position; the state is read out for
-/// all of them in one product.
+/// `ssd_scan` would give for row i alone. The rows are variants of one position, so that a head reads its
+/// state out for all of them in one product. `y` must not overlap `x`.
 inline void ssd_step_from(const ssd_shape& shape, const float* state, const const_matrix_ref& x,
                           const const_matrix_ref& dt, const float* A, const const_matrix_ref& B,
                           const const_matrix_ref& C, const float* D, matrix_ref y) {
   detail::check_ssd(shape, x, dt, B, C, y);
-  const index P = shape.head_size, N = shape.state_size, per_group = shape.heads / shape.groups;
-  for (index g = 0; g < shape.groups; ++g) {
-    const Eigen::Map<const row_matrix> S(state + g * per_group * P * N, per_group * P, N);
-    const auto b = B.middleCols(g * N, N), c = C.middleCols(g * N, N);
-    y.middleCols(g * per_group * P, per_group * P).noalias() = c * S.transpose();
-    const vector overlap = b.cwiseProduct(c).rowwise().sum();
-    for (index h = g * per_group; h < (g + 1) * per_group; ++h) {
+  const index P = shape.head_size, N = shape.state_size;
+  detail::parallel_for_ranges(shape.heads, 64 / (x.rows() + 1) + 1, [&](index begin, index end) {
+    for (index h = begin; h < end; ++h) {
+      const Eigen::Map<const row_matrix> S(state + h * P * N, P, N);
+      const auto b = B.middleCols(shape.group_of(h) * N, N), c = C.middleCols(shape.group_of(h) * N, N);
       const vector decay = (dt.col(h) * A[h]).array().exp();
-      const vector direct = dt.col(h).cwiseProduct(overlap).array() + D[h];
+      const vector direct = dt.col(h).cwiseProduct(b.cwiseProduct(c).rowwise().sum()).array() + D[h];
       auto out = y.middleCols(h * P, P);
-      out = decay.asDiagonal() * out;
-      out += direct.asDiagonal() * x.middleCols(h * P, P);
+      out.noalias() = c * S.transpose();
+      out = decay.asDiagonal() * out + direct.asDiagonal() * x.middleCols(h * P, P);
     }
-  }
+  });
 }
 
 /// `out[t, h] = dt_t[h] A[h]`, the logarithm of what a step keeps of the state; `out` is [T x H].
@@ -173,8 +170,8 @@ inline void ssd_log_decay(const const_matrix_ref& dt, const float* A, matrix_ref
   out = dt * Eigen::Map<const vector>(A, dt.cols()).asDiagonal();
 }
 
-/// `out[t, (h P + p) N + n] = dt_t[h] x_t[h, p] B_t[g, n]`, what a step adds to the state; `out` is [T x
-/// H*P*N].
+/// `out[t, (h P + p) N + n] = dt_t[h] x_t[h, p] B_t[g, n]`, what a step adds to the state.
+/// `out` is [T x H*P*N].
 inline void ssd_writes(const ssd_shape& shape, const const_matrix_ref& x, const const_matrix_ref& dt,
                        const const_matrix_ref& B, matrix_ref out) {
   const index P = shape.head_size, N = shape.state_size;
