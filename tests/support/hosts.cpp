@@ -16,9 +16,14 @@ any_host file_host(const std::string& path, bool packed) {
 any_host golden_host(const std::string& model, bool packed) { return file_host(golden_folder(model), packed); }
 
 row_matrix golden_decoded(const std::string& model, const token_sequence& ids, std::size_t together) {
-  reference_engine engine(load_model(golden_folder(model)));
   no_hooks none;
   any_hooks erased(none);
+  return golden_decoded(model, ids, together, erased);
+}
+
+row_matrix golden_decoded(const std::string& model, const token_sequence& ids, std::size_t together,
+                          any_hooks& hook_functions) {
+  reference_engine engine(load_model(golden_folder(model)));
   std::vector<sequence_cache> cache(1);
   row_matrix logits(static_cast<index>(ids.size() - together + 1), engine.spec().vocab_size);
   for (std::size_t done = 0; done < ids.size();) {
@@ -26,7 +31,7 @@ row_matrix golden_decoded(const std::string& model, const token_sequence& ids, s
     const std::vector<token_sequence> next{token_sequence(ids.begin() + static_cast<std::ptrdiff_t>(done),
                                                           ids.begin() + static_cast<std::ptrdiff_t>(done + count))};
     done += count;
-    logits.row(static_cast<index>(done - together)) = engine.advance(next, cache, erased);
+    logits.row(static_cast<index>(done - together)) = engine.advance(next, cache, hook_functions);
   }
   return logits;
 }

@@ -22,6 +22,8 @@ any_host file_host(const std::string& path, bool packed = false);
 /// Logits of a golden model that is given the first `together` tokens at once and then one token at a time: one row for
 /// each step.
 row_matrix golden_decoded(const std::string& model, const token_sequence& ids, std::size_t together);
+row_matrix golden_decoded(const std::string& model, const token_sequence& ids, std::size_t together,
+                          any_hooks& hook_functions);
 
 /// The folder of a golden model.
 std::string golden_folder(const std::string& model);

@@ -68,6 +68,9 @@ class model_builder {
     spec.context_length = c.context_length;
     spec.prefix_rows = c.memory_tokens;
     spec.observable = spec.editable = hook_mask::all();
+    // Norms have used these by the time they are shown.
+    for (const hook point : {hook::ln1_scale, hook::ln2_scale, hook::final_scale, hook::write_scale})
+      spec.editable.remove(point);
     const bool parallel = c.arch == architecture::hymba;
     for (const layer_config& layer : c.layers) {
       layer_spec described;

@@ -138,6 +138,7 @@ class hook_mask {
   }
 
   constexpr void add(hook point) { bits_ |= bit(point); }
+  constexpr void remove(hook point) { bits_ &= ~bit(point); }
   constexpr bool contains(hook point) const { return (bits_ & bit(point)) != 0; }
   constexpr bool empty() const { return bits_ == 0; }
   friend constexpr bool operator==(hook_mask, hook_mask) = default;

@@ -113,8 +113,8 @@ void mix_mamba1(forward_pass<H>& pass, int layer, const state_space_config& shap
   w.dt_proj.apply(low, dt, work.scratch);
   softplus({dt.data(), static_cast<std::size_t>(dt.size())});
   pass.template fire<hook::dt>(layer, mamba1, dt);
-  pass.template fire<hook::B>(layer, mamba1, B);
-  pass.template fire<hook::C>(layer, mamba1, C);
+  pass.template fire<hook::B>(layer, mamba1, B, 1);
+  pass.template fire<hook::C>(layer, mamba1, C, 1);
 
   z.shape(pass.capacity(), shape.d_inner);
   matrix_view y = z.rows(rows);
