@@ -3,6 +3,7 @@
 
     train_models.py llama                 train (or go on from the checkpoint), write and evaluate one model
     train_models.py llama --stop-after 50 stop after so many steps; the same command without it goes on
+    train_models.py llama --plain         see how far a plain start comes; writes no model
     train_models.py --evaluate [MODEL..]  evaluate what is in examples/models
     train_models.py --tasks               write the task files alone
     train_models.py --check               compare the fast training code with the plain one
@@ -38,6 +39,7 @@ def main():
     parser.add_argument("--evaluate", action="store_true", help="evaluate the shipped files instead of training")
     parser.add_argument("--tasks", action="store_true", help="write the task files")
     parser.add_argument("--check", action="store_true", help="compare fast and plain code")
+    parser.add_argument("--plain", action="store_true", help="train from a plain start, with a first stage of recall")
     parser.add_argument("--stop-after", type=int, metavar="STEPS")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "train_models", help="folder of checkpoints")
     parser.add_argument("--out", type=Path, default=MODELS, help="folder that gets MODEL/ and tasks/")
@@ -56,6 +58,9 @@ def main():
             print("\n".join(evaluation.report(arch, arguments.out / arch)), flush=True)
     elif arguments.models:
         for arch in arguments.models:
+            if arguments.plain:
+                training.train(arch, arguments.work / f"{arch}-plain", arguments.stop_after, zoo.plain(arch))
+                continue
             make(arch, arguments.work, arguments.stop_after, arguments.out, arguments.golden)
     else:
         parser.error("name a model, or give --evaluate, --tasks or --check")

@@ -15,7 +15,7 @@ from models import task, zoo
 def apply(arch, model, recipe):
     """Applies the priors for `arch` in place. Draws from torch's global generator."""
     strength = recipe.prior
-    if arch == "llama":
+    if arch in ("llama", "hymba"):
         _induction_circuit(model, strength["match"])
     else:
         _cluster_items(zoo.embedding(model), strength["cluster"])
@@ -31,17 +31,27 @@ def _cluster_items(embedding, share):
     embedding[items] = math.sqrt(share) * common + math.sqrt(1 - share) * embedding[items]
 
 
+def _attention_weights(mixer):
+    """The weights of queries, keys, values (None for shared keys and values) and output, as views."""
+    if hasattr(mixer, "q_proj"):
+        return tuple(getattr(mixer, f"{name}_proj").weight for name in "qkvo")
+    parts = mixer.in_proj.weight.split(mixer.parts)
+    keys, values = parts[1:3] if len(parts) == 5 else (None, None)
+    return parts[0], keys, values, mixer.out_proj.weight
+
+
 def _induction_circuit(model, strength):
-    """An induction circuit over categories, added to llama's random weights.
+    """An induction circuit over categories, added to the random attention weights of llama and hymba.
 
     The stream gets four random orthogonal subspaces: one direction common to all words, the category of an item, and
     the categories of the items one and two words back. Layer 0: even heads look one word back and odd heads two (the
     common direction drives queries and keys to fixed vectors on the fast rotary planes, so that the score depends on
-    the distance alone) and move the category. Layer 1: queries hold the category one back and keys the one two back,
-    on the slow planes, and the heads copy what they attend to.
+    the distance alone) and move the category. Layer 1, and hymba's layer 2 on the keys and values of layer 1: queries
+    hold the category one back and keys the one two back, on the slow planes, and the heads copy what they attend to.
     """
-    config = model.config
-    d, heads, groups = config.hidden_size, config.num_attention_heads, config.num_key_value_heads
+    config = model.config if isinstance(model.config, dict) else model.config.to_dict()
+    theta = config["rope_theta"] if "rope_theta" in config else config["rope_parameters"]["rope_theta"]
+    d, heads, groups = config["hidden_size"], config["num_attention_heads"], config["num_key_value_heads"]
     width, n = d // heads, task.N_CATEGORIES
     embedding = zoo.embedding(model)
     size = embedding.std() * math.sqrt(d)
@@ -53,7 +63,7 @@ def _induction_circuit(model, strength):
     embedding[items] += (math.sqrt(2) - 1) * size * common  # the share of the common part is then the same for all words
 
     planes = torch.arange(width // 2)
-    frequencies = config.rope_parameters["rope_theta"] ** (-2.0 * planes / width)
+    frequencies = theta ** (-2.0 * planes / width)
     fast = (planes < 3).float()
 
     def look_back(distance):
@@ -62,24 +72,32 @@ def _induction_circuit(model, strength):
     slow = torch.zeros(width, n)  # the last planes hardly turn within a prompt
     slow[width // 2 - n // 2 : width // 2, : n // 2] = torch.eye(n // 2)
     slow[width - n // 2 :, n // 2 :] = torch.eye(n // 2)
-    first, second = (layer.self_attn for layer in list(zoo.layers(model))[:2])
+
+    def rows(head, size):
+        return slice(head * size, (head + 1) * size)
+
+    mixers = [_attention_weights(mixer) for mixer in zoo.mixers(model)]
+    if "mamba_expand" in config:  # the branch norms make random outputs loud
+        for *_, out in mixers:
+            out *= 0.2
+    (query, key, value, out), (_, next_key, next_value, _) = mixers[:2]
+    value_width = out.shape[1] // heads
     gain = 9.0 / math.sqrt(d / 2)
-    first.q_proj.weight *= 0.3
-    first.k_proj.weight *= 0.3
-    for head in range(heads):
-        own = slice(head * width, (head + 1) * width)
-        first.q_proj.weight[own] += gain * torch.outer(look_back(1.0 + head % 2), common)
-        first.o_proj.weight[:, own] += 0.4 * moved[head % 2].T @ torch.eye(n, width)
-        second.q_proj.weight[own] += strength * slow @ moved[0]
+    query *= 0.3
+    key *= 0.3
+    comparing = [mixers[1]] + [mixer for mixer in mixers[2:] if mixer[1] is None]
     for group in range(groups):
-        own = slice(group * width, (group + 1) * width)
-        first.k_proj.weight[own] += gain * torch.outer(look_back(0.0), common)
-        first.v_proj.weight[own] += 0.4 * torch.eye(width, n) @ category
-        second.k_proj.weight[own] += strength * slow @ moved[1]
-        copied = torch.linalg.qr(torch.randn(d, width))[0].T
-        second.v_proj.weight[own] += 0.6 * copied
+        key[rows(group, width)] += gain * torch.outer(look_back(0.0), common)
+        value[rows(group, value_width)] += 0.4 * torch.eye(value_width, n) @ category
+        next_key[rows(group, width)] += strength * slow @ moved[1]
+        copied = torch.linalg.qr(torch.randn(d, value_width))[0].T
+        next_value[rows(group, value_width)] += 0.6 * copied
         for head in range(group * heads // groups, (group + 1) * heads // groups):
-            second.o_proj.weight[:, head * width : (head + 1) * width] += 0.4 * copied.T
+            query[rows(head, width)] += gain * torch.outer(look_back(1.0 + head % 2), common)
+            out[:, rows(head, value_width)] += 0.4 * moved[head % 2].T @ torch.eye(n, value_width)
+            for later_query, _, _, later_out in comparing:
+                later_query[rows(head, width)] += strength * slow @ moved[0]
+                later_out[:, rows(head, value_width)] += 0.4 * copied.T
 
 
 def _key_value_scan(mixer, strength):
@@ -87,15 +105,14 @@ def _key_value_scan(mixer, strength):
     read-out compares with what was written, and the state decays slowly."""
     conv = mixer.conv1d.weight[:, 0]
     conv *= 0.3
-    if hasattr(mixer, "x_proj"):  # Mamba-1 and Hymba: one half of the channels for keys, the other for values
-        x_proj, a_log = (mixer.x_proj, mixer.A_log) if hasattr(mixer.x_proj, "weight") else (mixer.x_proj[0], mixer.A_log[0])
-        states, half = a_log.shape[1], len(conv) // 2
+    if hasattr(mixer, "x_proj"):  # Mamba-1: one half of the channels for keys, the other for values
+        states, half = mixer.ssm_state_size, len(conv) // 2
         conv[:half, 1:3] += 0.7
         conv[half:, 3] += 1.0
-        written, read = x_proj.weight[-2 * states : -states], x_proj.weight[-states:]
+        written, read = mixer.x_proj.weight[-2 * states : -states], mixer.x_proj.weight[-states:]
         written[:, half:] *= 0.1
         read.copy_(strength * written)
-        a_log.copy_(torch.log(torch.linspace(0.1, 1.0, states)).expand_as(a_log))
+        mixer.A_log.copy_(torch.log(torch.linspace(0.1, 1.0, states)).expand_as(mixer.A_log))
     else:  # Mamba-2 and Zamba2
         inner, states = mixer.intermediate_size, mixer.n_groups * mixer.ssm_state_size
         conv[:inner, 3] += 1.0

@@ -33,7 +33,7 @@ def _learning_rate(recipe, step):
 
 
 def _sample(rng, recipe, step):
-    """The step's batches, one per kind of prompt, and the weight of the early-answer loss."""
+    """The step's batches, one per kind of prompt."""
     early = max(0.0, 1 - step / recipe.recall_steps) if recipe.recall_steps else 0.0
     n_contextual = round(recipe.batch_size * recipe.contextual_share)
     n_recall = round(n_contextual * 0.9 * min(1.0, 2 * early))
@@ -42,24 +42,17 @@ def _sample(rng, recipe, step):
         "contextual": task.contextual(rng, n_contextual - n_recall, recipe.pairs, repeat=early),
         "parametric": task.parametric(rng, recipe.batch_size - n_contextual, recipe.pairs),
     }
-    return {kind: batch for kind, batch in batches.items() if batch}, recipe.item_loss * early
+    return {kind: batch for kind, batch in batches.items() if batch}
 
 
-def _losses(model, recipe, batches, item_loss):
+def _losses(model, recipe, batches):
     """The weighted loss, and the mean loss over determined answers for each kind of prompt."""
     tokens, answers, determined = (torch.from_numpy(np.concatenate([getattr(b, name) for b in batches.values()]))
                                    for name in ("tokens", "answers", "determined"))
-    hidden = model.hidden(tokens)
     weights = torch.where(determined, 1.0, recipe.undetermined_weight)
-
-    def answer_losses(at):
-        logits = model.head(hidden[:, at::4])
-        return F.cross_entropy(logits.flatten(0, 1), answers.flatten(), reduction="none").view(answers.shape)
-
-    losses = answer_losses(2)
+    logits = model.head(model.hidden(tokens)[:, 2::4])  # after every ':'
+    losses = F.cross_entropy(logits.flatten(0, 1), answers.flatten(), reduction="none").view(answers.shape)
     total = (losses * weights).sum() / weights.sum()
-    if item_loss > 0:
-        total = total + item_loss * (answer_losses(1) * weights).sum() / weights.sum()
     means, row = {}, 0
     for kind, batch in batches.items():
         rows = slice(row, row + len(batch.tokens))
@@ -102,10 +95,10 @@ def train(arch, work_folder, stop_after=None, recipe=None):
         print(f"{arch}: {size} parameters, {start}, {recipe.steps} steps", flush=True)
     began, cpu_began = time.time(), time.process_time()
     for step in range(first, recipe.steps):
-        batches, item_loss = _sample(rng, recipe, step)
+        batches = _sample(rng, recipe, step)
         for group in optimizer.param_groups:
             group["lr"] = _learning_rate(recipe, step)
-        loss, means = _losses(model, recipe, batches, item_loss)
+        loss, means = _losses(model, recipe, batches)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

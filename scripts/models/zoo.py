@@ -1,6 +1,6 @@
 """The five models: their configurations, and one interface over transformers' classes and our own Hymba."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -29,7 +29,6 @@ class Recipe:
     pairs: int = 9
     warmup: int = 100
     undetermined_weight: float = 0.3  # of answers that the demonstrations before them do not tell
-    item_loss: float = 0.0  # weight of predicting the answer one word early, at the item; fades over recall_steps
     seed: int = 1
     prior: dict = field(default_factory=dict)
 
@@ -57,8 +56,14 @@ RECIPES = {
         {"intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2,
          "mamba_d_state": 8, "num_memory_tokens": 4, "sliding_window": 12, "global_attn_idx": [0, 2],
          "kv_reuse_group": [[1, 2]], "initializer_range": 0.08},
-        steps=300, learning_rate=2e-3, seeded=True, prior={"cluster": 0.5, "match": 1.0}),
+        steps=300, learning_rate=2e-3, seeded=True, prior={"match": 2.0}),
 }
+
+
+def plain(arch):
+    """A recipe without priors: longer, with a first stage of recall."""
+    return replace(RECIPES[arch], seeded=False, prior={}, steps=1200, recall_steps=600)
+
 
 _CLASSES = {
     "llama": (transformers.LlamaConfig, transformers.LlamaForCausalLM),
