@@ -66,7 +66,7 @@ void steer_command(const effect_options& options) {
   how.strengths = options.strengths;
   progress bar("steering", prompts.zero_shot.size());
   const auto outcomes = steer(host, std::span<const labelled_prompt>(prompts.zero_shot), v, std::span<const head_id>(heads),
-                              m.means, how, [&bar](std::size_t done) { bar(done); });
+                              m.means.outputs, how, [&bar](std::size_t done) { bar(done); });
   const std::filesystem::path out(options.out);
   std::filesystem::create_directories(out);
   write_file_atomically(out / "steering.json",

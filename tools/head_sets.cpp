@@ -82,9 +82,9 @@ void print_top(const model_spec& spec, const char* name, const head_map<write_sc
 }
 
 measured_effects measure_effects(any_host& host, const effect_prompts& prompts) {
-  head_map<vector> means = mean_head_outputs(host, std::span<const answered_prompt>(prompts.clean));
+  head_means means = mean_head_outputs(host, std::span<const answered_prompt>(prompts.clean));
   progress bar("sweeping", prompts.shuffled.size());
-  indirect_effect_result effects = measure_indirect_effects(host, means, std::span<const answered_prompt>(prompts.shuffled), {}, 4,
+  indirect_effect_result effects = measure_indirect_effects(host, means.outputs, std::span<const answered_prompt>(prompts.shuffled), {}, 4,
                                                             [&bar](std::size_t done) { bar(done); });
   return {std::move(means), std::move(effects)};
 }

@@ -23,7 +23,7 @@ void print_top(const model_spec& spec, const char* name, const head_map<write_sc
 
 /// Mean head outputs over clean prompts and the effects of all heads on corrupted ones.
 struct measured_effects {
-  head_map<vector> means;
+  head_means means;
   indirect_effect_result effects;
 };
 measured_effects measure_effects(any_host& host, const effect_prompts& prompts);

@@ -198,7 +198,7 @@ model_column study_fv(any_host& host, const model_options& model, const study_op
   for (const head_id h : top)
     if (spec.mixer(h.layer, h.mixer).write != write_path::measured) linear.push_back(h);
   const vector v = linear.empty() ? vector{} : function_vector(host, m.means, linear);
-  const auto steering = steer(host, std::span<const labelled_prompt>(prompts.zero_shot), v, std::span<const head_id>(top), m.means, {},
+  const auto steering = steer(host, std::span<const labelled_prompt>(prompts.zero_shot), v, std::span<const head_id>(top), m.means.outputs, {},
                               [](std::size_t) {});
   const auto shown = labelled_prompts(model.model, spec, options.prompts);
   const std::vector<head_selection> sets{{"FV", top}, {"random like FV", matched_random_heads(spec, top, options.prompts.seed)}};

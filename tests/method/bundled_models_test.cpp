@@ -96,20 +96,20 @@ TEST_P(bundled, mean_head_outputs_lift_prompts_without_demonstrations) {
   const auto shown = prompts("category", "8_shot"), bare = prompts("category", "0_shot");
   std::vector<answered_prompt> clean;
   for (const labelled_prompt& p : shown) clean.push_back({p.ids, p.answer});
-  const head_map<vector> means = mean_head_outputs(host_, std::span<const answered_prompt>(clean));
+  const head_means means = mean_head_outputs(host_, std::span<const answered_prompt>(clean));
   const std::vector<head_id> heads = host_.spec().heads();
   vector v = vector::Zero(host_.spec().d_model);
   std::vector<head_id> linear;
   for (const head_id h : heads)
-    if (host_.spec().mixer(h.layer, h.mixer).write == write_path::linear) linear.push_back(h);
+    if (host_.spec().mixer(h.layer, h.mixer).write != write_path::measured) linear.push_back(h);
   if (!linear.empty()) v = function_vector(host_, means, linear);
-  const auto outcomes = steer(host_, std::span<const labelled_prompt>(bare), v, std::span<const head_id>(heads), means, {}, [](std::size_t) {});
+  const auto outcomes = steer(host_, std::span<const labelled_prompt>(bare), v, std::span<const head_id>(heads), means.outputs, {}, [](std::size_t) {});
   double best = 0.0;
   for (std::size_t o = 1; o < outcomes.size(); ++o) best = std::max(best, outcomes[o].summary.accuracy);
   EXPECT_GE(best, outcomes[0].summary.accuracy + 0.4) << "zero-shot " << outcomes[0].summary.accuracy;
 }
 
-INSTANTIATE_TEST_SUITE_P(models, bundled, ::testing::Values("llama", "mamba", "mamba2", "zamba2"),
+INSTANTIATE_TEST_SUITE_P(models, bundled, ::testing::Values("llama", "mamba", "mamba2", "zamba2", "hymba"),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace

@@ -17,29 +17,41 @@ struct answered_prompt {
   token_id answer = 0;
 };
 
-/// Mean head outputs at the last position over clean prompts, `zbar`, one vector [d_head] per head.
+/// Means over clean prompts at the last position, one vector [d_head] per head.
+struct head_means {
+  head_map<vector> outputs;  ///< `zbar`: of hook_z
+  head_map<vector> scaled;   ///< of hook_z times hook_write_scale: what W_O maps to the mean write
+};
+
+/// @throws argument_error without prompts, or for prompts the model cannot take.
 template <class Host>
-head_map<vector> mean_head_outputs(Host& h, std::span<const answered_prompt> prompts, std::size_t batch = 8) {
+head_means mean_head_outputs(Host& h, std::span<const answered_prompt> prompts, std::size_t batch = 8) {
   require_host<Host>();
   if (prompts.empty()) throw argument_error("mean head outputs need at least one clean prompt");
   const std::vector<mixer_id> mixers = h.spec().mixer_ids();
-  std::vector<running_mean> means;
-  for (const mixer_id m : mixers) means.emplace_back(h.spec().mixer(m.layer, m.mixer).width());
+  std::vector<running_mean> outputs, scaled;
+  for (const mixer_id m : mixers) outputs.emplace_back(h.spec().mixer(m.layer, m.mixer).width());
+  scaled = outputs;
   for (std::size_t first = 0; first < prompts.size(); first += batch) {
-    const auto part = prompts.subspan(first, std::min(batch, prompts.size() - first));
     std::vector<token_sequence> ids;
-    for (const answered_prompt& p : part) ids.push_back(p.ids);
-    last_output_collector outputs(h.spec(), ids.size(), false);
-    h.run(ids, outputs, logit_rows::none);
+    for (const answered_prompt& p : prompts.subspan(first, std::min(batch, prompts.size() - first))) ids.push_back(p.ids);
+    last_output_collector seen(h.spec(), ids.size(), false);
+    h.run(ids, seen, logit_rows::none);
     for (std::size_t p = 0; p < ids.size(); ++p)
-      for (std::size_t m = 0; m < mixers.size(); ++m) means[m].add(outputs[p].z[m].transpose().array().template cast<double>());
+      for (std::size_t m = 0; m < mixers.size(); ++m) {
+        outputs[m].add(seen[p].z[m]);
+        scaled[m].add(seen[p].scale[m] * seen[p].z[m]);
+      }
   }
-  head_map<vector> result(h.spec());
+  head_means result{head_map<vector>(h.spec()), head_map<vector>(h.spec())};
   for (std::size_t m = 0; m < mixers.size(); ++m) {
-    const std::span<vector> heads = result.mixer(mixers[m]);
     const index d_head = h.spec().mixer(mixers[m].layer, mixers[m].mixer).d_head;
-    for (std::size_t k = 0; k < heads.size(); ++k)
-      heads[k] = means[m].mean().segment(static_cast<index>(k) * d_head, d_head).matrix().template cast<float>();
+    const auto split = [&](const running_mean& mean, std::span<vector> heads) {
+      for (std::size_t k = 0; k < heads.size(); ++k)
+        heads[k] = mean.mean().segment(static_cast<index>(k) * d_head, d_head).matrix().template cast<float>();
+    };
+    split(outputs[m], result.outputs.mixer(mixers[m]));
+    split(scaled[m], result.scaled.mixer(mixers[m]));
   }
   return result;
 }
@@ -84,17 +96,17 @@ indirect_effect_result measure_indirect_effects(Host& h, const head_map<vector>&
   return result;
 }
 
-/// The function vector of chosen heads: the sum of W_O^h zbar_h in the stream, [d_model]. Heads behind a norm count
-/// with `scale[mixer]` where given. Heads without a linear path (measured writes) are refused.
+/// The function vector of chosen heads: the sum of their mean writes, [d_model]. Heads without a linear path (measured
+/// writes) are refused.
 /// @throws unsupported_error naming such a head.
 template <class Host>
-vector function_vector(Host& h, const head_map<vector>& mean_outputs, std::span<const head_id> heads) {
+vector function_vector(Host& h, const head_means& means, std::span<const head_id> heads) {
   vector v = vector::Zero(h.spec().d_model);
   for (const head_id head : heads) {
     if (h.spec().mixer(head.layer, head.mixer).write == write_path::measured)
       throw unsupported_error("head " + h.spec().label(head) +
                               " has no linear path to the stream: steer its output instead of the stream");
-    add_head_write(row_matrix(h.output_projection({head.layer, head.mixer})), head.head, mean_outputs[head], v);
+    add_head_write(row_matrix(h.output_projection({head.layer, head.mixer})), head.head, means.scaled[head], v);
   }
   return v;
 }
