@@ -104,7 +104,8 @@ class bpe_model {
                                " is not in the vocabulary");
         return found;
       };
-      merges_.put(id(left), id(right), {rank, id(left + right)});
+      const token_id first = id(left), second = id(right);
+      merges_.put(first, second, {static_cast<std::uint32_t>(rank), id(left + right)});
     }
     std::string text;
     for (char32_t c = 0; c < small_ids_.size(); ++c) {

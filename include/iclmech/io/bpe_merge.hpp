@@ -23,7 +23,7 @@ struct bpe_symbol {
 
 /// What two neighbours become, and how soon: lower ranks first, leftmost among equals.
 struct bpe_join {
-  std::uint64_t rank;
+  std::uint32_t rank;
   token_id id;
 };
 
@@ -40,7 +40,7 @@ inline void append_symbol(std::vector<bpe_symbol>& symbols, token_id id, std::si
 template <class Find, class Emit>
 void merge_symbols(std::vector<bpe_symbol>& symbols, Find&& find, Emit&& emit) {
   struct candidate {
-    std::uint64_t rank;
+    std::uint32_t rank;
     std::int32_t place;
     token_id id;
     bool operator<(const candidate& other) const {  // std::priority_queue keeps the greatest on top

@@ -45,9 +45,8 @@ class json_fields {
   /// A whole number from 0 to `most`.
   std::int64_t number(const char* key, std::int64_t most) const {
     const nlohmann::json& value = require(key);
-    if (!value.is_number_unsigned()) fail_kind(key, value, "a whole number");
-    if (value.get<std::uint64_t>() > static_cast<std::uint64_t>(most))
-      fail(key, "is " + value.dump() + "; at most " + std::to_string(most) + " is allowed");
+    if (!value.is_number_integer() || value < 0) fail_kind(key, value, "a whole number from 0 up");
+    if (value > most) fail(key, "is " + value.dump() + "; at most " + std::to_string(most) + " is allowed");
     return value.get<std::int64_t>();
   }
 

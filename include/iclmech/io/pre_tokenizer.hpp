@@ -2,8 +2,8 @@
 #define ICLMECH_IO_PRE_TOKENIZER_HPP
 // How a tokenizer cuts text into the pieces that are then tokenized one by one.
 
+#include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -118,7 +118,9 @@ inline void append_pieces(const std::vector<stretch>& stretches, split_behavior 
     else
       pieces.push_back(s.range);
   }
-  std::erase_if(pieces, [](const text_range& r) { return r.begin == r.end; });
+  const auto start = pieces.begin() + static_cast<std::ptrdiff_t>(first);
+  pieces.erase(std::remove_if(start, pieces.end(), [](const text_range& r) { return r.begin == r.end; }),
+               pieces.end());
 }
 
 /// Cuts every piece of `split`: `find(piece, emit)` calls `emit(begin, end)` for each delimiter in it.

@@ -27,12 +27,8 @@
 namespace iclmech {
 
 /// A vocabulary of scored pieces: of the neighbouring pieces whose joined text is a piece, those that make
-/// the one with the highest score join first. Characters that are no piece are spelled in byte tokens.
-/// Immutable.
-///
-/// SentencePiece itself breaks ties from the left. Hugging Face turns the pieces into a list of merges, in
-/// which two ways to make one piece ("aa"+"a", "a"+"aa") have an order, the longer left part first; its ids
-/// are reproduced.
+/// the one with the highest score join first, leftmost among equals. Characters that are no piece are spelled
+/// in byte tokens. Immutable.
 class sentencepiece_bpe {
  public:
   /// `scores[id]` and `joinable[id]` (whether text may become that token) have one entry for each id;
@@ -107,8 +103,7 @@ class sentencepiece_bpe {
     if (left.id < 0 || right.id < 0) return std::nullopt;
     const token_id id = find(piece.substr(left.begin, std::size_t{left.size} + right.size));
     if (id < 0) return std::nullopt;
-    const std::uint64_t shorter_left = std::numeric_limits<std::uint32_t>::max() - left.size;
-    return bpe_join{(std::uint64_t{ranks_[static_cast<std::size_t>(id)]} << 32) | shorter_left, id};
+    return bpe_join{ranks_[static_cast<std::size_t>(id)], id};
   }
 
   vocabulary tokens_;
