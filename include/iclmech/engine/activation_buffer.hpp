@@ -9,6 +9,10 @@
 
 namespace iclmech {
 
+/// Memory whose alignment does not depend on chance: Eigen sums from the first aligned number on, so that
+/// results would otherwise differ in the last bit from one allocation to the next.
+using aligned_floats = std::vector<float, Eigen::aligned_allocator<float>>;
+
 /// A growing row-major matrix: `shape` fixes width and capacity for a run, `rows` and `block` view its rows.
 class activation_buffer {
  public:
@@ -32,33 +36,34 @@ class activation_buffer {
   float* row(index r) { return storage_.data() + r * width_; }
 
  private:
-  std::vector<float> storage_;
+  aligned_floats storage_;
   index width_ = 0;
   index capacity_ = 0;
 };
 
 /// The values that a forward pass keeps for its rows, by purpose. One exists per engine.
 struct workspace {
-  activation_buffer stream;       ///< the residual stream
-  activation_buffer embedded;     ///< the embeddings, where a block reads them again (Zamba2)
-  activation_buffer side;         ///< what a shared block hands to its layer's mamba input (Zamba2)
-  activation_buffer normed;       ///< input of a block, after its norm
-  activation_buffer projected;    ///< output of a block's input projection(s)
-  activation_buffer mixed;        ///< hook_z of the first mixer
-  activation_buffer mixed_ssm;    ///< hook_z of a state-space mixer
-  activation_buffer block_out;    ///< output of a block's output projection
-  activation_buffer hidden;       ///< inside of the MLP
-  activation_buffer conv;         ///< after the convolution
-  activation_buffer step_low;     ///< dt, B and C before their projections (Mamba-1)
-  activation_buffer step;         ///< dt
-  activation_buffer merged;       ///< the average of two mixers (Hymba)
-  std::vector<activation_buffer> keys, values;  ///< by layer, where another layer may read them (Hymba); else one
-  activation_buffer logits, last;               ///< output rows, a piece at a time
-  std::vector<float> scale;                     ///< reciprocal norms of the rows
-  std::vector<float> scratch;                   ///< adapters' middles
+  activation_buffer stream;     ///< the residual stream
+  activation_buffer embedded;   ///< the embeddings, where a block reads them again (Zamba2)
+  activation_buffer side;       ///< what a shared block hands to its layer's mamba input (Zamba2)
+  activation_buffer normed;     ///< input of a block, after its norm
+  activation_buffer projected;  ///< output of a block's input projection(s)
+  activation_buffer mixed;      ///< hook_z of the first mixer
+  activation_buffer mixed_ssm;  ///< hook_z of a state-space mixer
+  activation_buffer block_out;  ///< output of a block's output projection
+  activation_buffer hidden;     ///< inside of the MLP
+  activation_buffer conv;       ///< after the convolution
+  activation_buffer step_low;   ///< dt, B and C before their projections (Mamba-1)
+  activation_buffer step;       ///< dt
+  activation_buffer merged;     ///< the average of two mixers (Hymba)
+  std::vector<activation_buffer> keys,
+      values;                      ///< by layer, where another layer may read them (Hymba); else one
+  activation_buffer logits, last;  ///< output rows, a piece at a time
+  std::vector<float> scale;        ///< reciprocal norms of the rows
+  std::vector<float> scratch;      ///< adapters' middles
   std::vector<float> explicit_pattern, explicit_decay, explicit_write;  ///< made only when a hook asks
-  std::array<activation_buffer, 5> gathered;    ///< rows of forks that step together
-  std::vector<float> states;                    ///< running states, one per sequence in flight
+  std::array<activation_buffer, 5> gathered;                            ///< rows of forks that step together
+  aligned_floats states;  ///< running states, one per sequence in flight
 };
 
 }  // namespace iclmech

@@ -52,8 +52,8 @@ inline void mask_and_normalize(const attention_config& a, std::span<float> row, 
 }
 
 /// z = pattern times the values of both runs.
-inline void mix_values(const attention_config& a, const const_matrix_ref& pattern, const attention_source& source,
-                       index own_count, matrix_ref z) {
+inline void mix_values(const attention_config& a, const const_matrix_ref& pattern,
+                       const attention_source& source, index own_count, matrix_ref z) {
   const auto values = [&](const key_run& run, index count) {
     return const_matrix_view(run.values, count, a.d_value, Eigen::OuterStride<>(run.value_stride));
   };
@@ -67,7 +67,7 @@ inline void mix_values(const attention_config& a, const const_matrix_ref& patter
 
 /// A thread's scratch memory for scores, kept between calls.
 inline float* score_scratch(index size) {
-  thread_local std::vector<float> memory;
+  thread_local aligned_floats memory;
   if (memory.size() < static_cast<std::size_t>(size)) memory.resize(static_cast<std::size_t>(size));
   return memory.data();
 }
@@ -84,15 +84,17 @@ inline void attend_rows(const attention_config& a, const const_matrix_ref& q, co
     matrix_view scores(score_scratch(rows * keys), rows, keys, Eigen::OuterStride<>(keys));
     score_rows(a, q.middleRows(first, rows), source, own, scores);
     for (index r = 0; r < rows; ++r)
-      mask_and_normalize(a, {scores.row(r).data(), static_cast<std::size_t>(keys)}, first_position + first + r);
+      mask_and_normalize(a, {scores.row(r).data(), static_cast<std::size_t>(keys)},
+                         first_position + first + r);
     mix_values(a, scores, source, own, z.middleRows(first, rows));
   }
 }
 
-/// Forks of one row each that share all earlier positions: one product serves them all, then each meets its own key.
-/// `rows` are their rows in q, k, v and z; `q` etc. are one head's columns.
+/// Forks of one row each that share all earlier positions: one product serves them all, then each meets its
+/// own key. `rows` are their rows in q, k, v and z; `q` etc. are one head's columns.
 inline void attend_forks(const attention_config& a, std::span<const index> rows, const const_matrix_ref& q,
-                         const const_matrix_ref& k, const const_matrix_ref& v, const key_run& shared, matrix_ref z) {
+                         const const_matrix_ref& k, const const_matrix_ref& v, const key_run& shared,
+                         matrix_ref z) {
   const index n = static_cast<index>(rows.size()), keys = shared.count + 1;
   float* memory = score_scratch(n * (keys + std::max(a.d_key, a.d_value)));
   matrix_view scores(memory, n, keys, Eigen::OuterStride<>(keys));
@@ -115,12 +117,12 @@ inline void attend_forks(const attention_config& a, std::span<const index> rows,
 
 }  // namespace detail
 
-/// Attention of one layer for every row in flight: q [rows x heads*d_key] and k [rows x kv_heads*d_key] after the
-/// rotary embedding, v [rows x kv_heads*d_value], all row-aligned; writes z [rows x heads*d_value]. `kv_layer` is the
-/// layer whose cache holds the earlier keys and values.
+/// Attention of one layer for every row in flight: q [rows x heads*d_key] and k [rows x kv_heads*d_key] after
+/// the rotary embedding, v [rows x kv_heads*d_value], all row-aligned; writes z [rows x heads*d_value].
+/// `kv_layer` is the layer whose cache holds the earlier keys and values.
 template <hooks H>
-void attend(forward_pass<H>& pass, int layer, const attention_config& a, matrix_view q, matrix_view k, matrix_view v,
-            matrix_view z, bool extend_cache) {
+void attend(forward_pass<H>& pass, int layer, const attention_config& a, matrix_view q, matrix_view k,
+            matrix_view v, matrix_view z, bool extend_cache) {
   const int kv_layer = a.kv_source >= 0 ? a.kv_source : layer;
   const index per_kv = a.heads / a.kv_heads;
   const auto run = [&](const segment& s, index kv_head, index count) {
@@ -182,17 +184,17 @@ void attend(forward_pass<H>& pass, int layer, const attention_config& a, matrix_
       const fork_group& g = groups[item - single.size()];
       const index kv_head = head / per_kv;
       const segment& parent = pass.segments()[static_cast<std::size_t>(g.parent)];
-      detail::attend_forks(a, g.rows, q.middleCols(head * a.d_key, a.d_key),
-                           k.middleCols(kv_head * a.d_key, a.d_key), v.middleCols(kv_head * a.d_value, a.d_value),
-                           run(parent, kv_head, g.position), head_z);
+      detail::attend_forks(
+          a, g.rows, q.middleCols(head * a.d_key, a.d_key), k.middleCols(kv_head * a.d_key, a.d_key),
+          v.middleCols(kv_head * a.d_value, a.d_value), run(parent, kv_head, g.position), head_z);
     }
   });
 }
 
 /// One segment with its scores and pattern in memory, for hooks that look at them or write them.
 template <hooks H, class SourceOf>
-void attend_watched(forward_pass<H>& pass, int layer, const attention_config& a, const segment& s, matrix_view q,
-                    matrix_view z, const SourceOf& source_of) {
+void attend_watched(forward_pass<H>& pass, int layer, const attention_config& a, const segment& s,
+                    matrix_view q, matrix_view z, const SourceOf& source_of) {
   const index keys = s.first_position + s.rows;
   std::vector<float>& memory = pass.work.explicit_pattern;
   memory.resize(static_cast<std::size_t>(a.heads * s.rows * keys));
