@@ -1,12 +1,11 @@
 # What each component needs, for the build and for the installed package alike.
 
-set(iclmech_components core xtensor io engine report testing llama_cpp)
+set(iclmech_components core xtensor io engine report testing)
 set(iclmech_io_NEEDS core)
 set(iclmech_xtensor_NEEDS core)
 set(iclmech_engine_NEEDS io)
 set(iclmech_report_NEEDS core)
 set(iclmech_testing_NEEDS core)
-set(iclmech_llama_cpp_NEEDS io)
 
 foreach(library BLAS OPENMP)
   set(ICLMECH_WITH_${library}
@@ -42,22 +41,6 @@ macro(iclmech_find_optional library target item)
   endif()
 endmacro()
 
-# Where pip put a package that brings a CMake package with it (llama-cpp-python brings llama.cpp's), or nothing.
-function(iclmech_pip_prefix package result)
-  set(${result} "" PARENT_SCOPE)
-  find_program(iclmech_python NAMES python3 python)
-  mark_as_advanced(iclmech_python)
-  if(iclmech_python)
-    execute_process(
-      COMMAND "${iclmech_python}" -m pip --disable-pip-version-check show ${package}
-      OUTPUT_VARIABLE description
-      ERROR_QUIET)
-    if(description MATCHES "Location: ([^\r\n]+)")
-      set(${result} "${CMAKE_MATCH_1}" PARENT_SCOPE)
-    endif()
-  endif()
-endfunction()
-
 # Sets iclmech_<component>_FOUND, or iclmech_<component>_NOT_FOUND_MESSAGE ("needs ...").
 macro(iclmech_find_dependencies component)
   set(iclmech_missing)
@@ -80,11 +63,6 @@ macro(iclmech_find_dependencies component)
     iclmech_find_target(report nlohmann_json::nlohmann_json nlohmann_json CONFIG)
   elseif("${component}" STREQUAL "testing")
     iclmech_find_target(testing GTest::gtest GTest)
-  elseif("${component}" STREQUAL "llama_cpp")
-    if(NOT TARGET llama AND NOT llama_DIR)
-      iclmech_pip_prefix(llama-cpp-python iclmech_prefix)
-    endif()
-    iclmech_find_target(llama_cpp llama llama CONFIG HINTS "${iclmech_prefix}")
   endif()
   foreach(iclmech_base ${iclmech_${component}_NEEDS})
     if(NOT iclmech_${iclmech_base}_FOUND)

@@ -24,7 +24,8 @@ struct effect_options {
 
 std::vector<index> strongest(const indirect_effect_result& effects, index count) {
   const Eigen::VectorXd aie = effects.effects.mean();
-  return top_positions({aie.data(), static_cast<std::size_t>(aie.size())}, std::min<index>(count, aie.size()));
+  return top_positions({aie.data(), static_cast<std::size_t>(aie.size())},
+                       std::min<index>(count, aie.size()));
 }
 
 void print_strongest(const model_spec& spec, const indirect_effect_result& effects) {
@@ -41,40 +42,49 @@ void print_strongest(const model_spec& spec, const indirect_effect_result& effec
 
 void aie(const effect_options& options) {
   any_host host = open_host(options.model);
-  const effect_prompts prompts = effect_prompts_of(options.model.model, host.spec(), options.prompts, options.corrupted);
+  const effect_prompts prompts =
+      effect_prompts_of(options.model.model, host.spec(), options.prompts, options.corrupted);
   const measured_effects m = measure_effects(host, prompts);
   const std::filesystem::path out(options.out);
   std::filesystem::create_directories(out);
-  write_file_atomically(out / "aie.json", to_json(m.effects, identity(options.model, options.prompts, host.spec(), "aie")).dump(1));
+  write_file_atomically(
+      out / "aie.json",
+      to_json(m.effects, identity(options.model, options.prompts, host.spec(), "aie")).dump(1));
   write_file_atomically(out / "aie.csv", to_csv(m.effects));
   print_strongest(host.spec(), m.effects);
   std::cout << "wrote " << (out / "aie.json").string() << '\n';
 }
 
 void steer_command(const effect_options& options) {
-  if (options.prompts.task.empty()) throw argument_error("steer needs --task: its prompts without demonstrations are drawn from it");
+  if (options.prompts.task.empty())
+    throw argument_error("steer needs --task: its prompts without demonstrations are drawn from it");
   any_host host = open_host(options.model);
-  const effect_prompts prompts = effect_prompts_of(options.model.model, host.spec(), options.prompts, options.corrupted);
+  const effect_prompts prompts =
+      effect_prompts_of(options.model.model, host.spec(), options.prompts, options.corrupted);
   const measured_effects m = measure_effects(host, prompts);
   print_strongest(host.spec(), m.effects);
   std::vector<head_id> heads, linear;
-  for (const index i : strongest(m.effects, options.top)) heads.push_back(m.effects.heads[static_cast<std::size_t>(i)]);
+  for (const index i : strongest(m.effects, options.top))
+    heads.push_back(m.effects.heads[static_cast<std::size_t>(i)]);
   for (const head_id h : heads)
     if (host.spec().mixer(h.layer, h.mixer).write != write_path::measured) linear.push_back(h);
   const vector v = linear.empty() ? vector{} : function_vector(host, m.means, linear);
   steering_options how;
   how.strengths = options.strengths;
   progress bar("steering", prompts.zero_shot.size());
-  const auto outcomes = steer(host, std::span<const labelled_prompt>(prompts.zero_shot), v, std::span<const head_id>(heads),
-                              m.means.outputs, how, [&bar](std::size_t done) { bar(done); });
+  const auto outcomes =
+      steer(host, std::span<const labelled_prompt>(prompts.zero_shot), v, std::span<const head_id>(heads),
+            m.means.outputs, how, [&bar](std::size_t done) { bar(done); });
   const std::filesystem::path out(options.out);
   std::filesystem::create_directories(out);
-  write_file_atomically(out / "steering.json",
-                        to_json(outcomes, identity(options.model, options.prompts, host.spec(), "steer")).dump(1));
-  std::printf("%-8s %5s %8s  %8s  %8s  %9s\n", "at", "layer", "strength", "accuracy", "TR ratio", "P(answer)");
+  write_file_atomically(
+      out / "steering.json",
+      to_json(outcomes, identity(options.model, options.prompts, host.spec(), "steer")).dump(1));
+  std::printf("%-8s %5s %8s  %8s  %8s  %9s\n", "at", "layer", "strength", "accuracy", "TR ratio",
+              "P(answer)");
   for (const steering_outcome& o : outcomes)
-    std::printf("%-8s %5d %8.2f  %8.3f  %8.3f  %9.4f\n", o.name.c_str(), o.layer, static_cast<double>(o.strength),
-                o.summary.accuracy, o.summary.tr_ratio, o.probability);
+    std::printf("%-8s %5d %8.2f  %8.3f  %8.3f  %9.4f\n", o.name.c_str(), o.layer,
+                static_cast<double>(o.strength), o.summary.accuracy, o.summary.tr_ratio, o.probability);
   std::cout << "wrote " << (out / "steering.json").string() << '\n';
 }
 
@@ -82,19 +92,26 @@ void steer_command(const effect_options& options) {
 
 void add_effect_commands(CLI::App& app) {
   static effect_options effect;
-  CLI::App* aie_command = app.add_subcommand("aie", "Average indirect effect of every head on prompts with shuffled labels");
+  CLI::App* aie_command =
+      app.add_subcommand("aie", "Average indirect effect of every head on prompts with shuffled labels");
   add_model_options(*aie_command, effect.model);
   add_prompt_options(*aie_command, effect.prompts);
-  aie_command->add_option("--corrupted", effect.corrupted, "Corrupted prompts (with --task)")->capture_default_str()->check(CLI::PositiveNumber);
+  aie_command->add_option("--corrupted", effect.corrupted, "Corrupted prompts (with --task)")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   aie_command->add_option("--out", effect.out, "Folder for aie.json and aie.csv")->required();
   aie_command->callback([] { aie(effect); });
 
   static effect_options steered;
-  CLI::App* command = app.add_subcommand("steer", "Steer prompts without demonstrations by a function vector");
+  CLI::App* command =
+      app.add_subcommand("steer", "Steer prompts without demonstrations by a function vector");
   add_model_options(*command, steered.model);
   add_prompt_options(*command, steered.prompts);
-  command->add_option("--corrupted", steered.corrupted, "Corrupted prompts from which the heads are found")->capture_default_str();
-  command->add_option("--top", steered.top, "Heads in the function vector")->capture_default_str()->check(CLI::PositiveNumber);
+  command->add_option("--corrupted", steered.corrupted, "Corrupted prompts from which the heads are found")
+      ->capture_default_str();
+  command->add_option("--top", steered.top, "Heads in the function vector")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   command->add_option("--strength", steered.strengths, "Strengths, separated by commas")->delimiter(',');
   command->add_option("--out", steered.out, "Folder for steering.json")->required();
   command->callback([] { steer_command(steered); });

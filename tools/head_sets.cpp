@@ -10,7 +10,8 @@
 namespace iclmech::cli {
 namespace {
 
-std::vector<head_id> top_heads(std::span<const head_id> ids, const std::vector<double>& scores, double fraction) {
+std::vector<head_id> top_heads(std::span<const head_id> ids, const std::vector<double>& scores,
+                               double fraction) {
   std::vector<head_id> heads;
   for (const index i : top_fraction(scores, fraction)) heads.push_back(ids[static_cast<std::size_t>(i)]);
   return heads;
@@ -31,8 +32,10 @@ std::vector<head_id> listed_heads(const model_spec& spec, const std::string& lis
 
 }  // namespace
 
-std::vector<head_selection> head_sets(any_host& host, const model_options& model, const prompt_options& source,
-                                      const std::vector<labelled_prompt>& prompts, const std::string& names, double fraction) {
+std::vector<head_selection> head_sets(any_host& host, const model_options& model,
+                                      const prompt_options& source,
+                                      const std::vector<labelled_prompt>& prompts, const std::string& names,
+                                      double fraction) {
   std::optional<head_scores> scores;
   const auto by_score = [&](double write_scores::*score) {
     if (!scores) {
@@ -60,7 +63,9 @@ std::vector<head_selection> head_sets(any_host& host, const model_options& model
       const std::vector<head_selection> before = sets;
       for (const head_selection& s : before)
         sets.push_back({"random:" + s.name, matched_random_heads(host.spec(), s.heads, source.seed)});
-      if (before.empty()) throw argument_error("'random' is drawn to match the sets named before it: name one first, as in tr,random");
+      if (before.empty())
+        throw argument_error(
+            "'random' is drawn to match the sets named before it: name one first, as in tr,random");
     } else {
       sets.push_back({name, listed_heads(host.spec(), name)});
     }
@@ -73,19 +78,22 @@ result_identity identity(const model_options& model, const prompt_options& promp
   return {model.model, spec.architecture, source_name(prompts), prompts.seed, command};
 }
 
-void print_top(const model_spec& spec, const char* name, const head_map<write_scores>& heads, double write_scores::*score) {
+void print_top(const model_spec& spec, const char* name, const head_map<write_scores>& heads,
+               double write_scores::*score) {
   std::printf("top %s heads:", name);
   const std::vector<double> values = column(heads, score);
   for (const index i : top_positions(values, std::min<index>(5, static_cast<index>(values.size()))))
-    std::printf("  %s %.3f", spec.label(heads.ids()[static_cast<std::size_t>(i)]).c_str(), values[static_cast<std::size_t>(i)]);
+    std::printf("  %s %.3f", spec.label(heads.ids()[static_cast<std::size_t>(i)]).c_str(),
+                values[static_cast<std::size_t>(i)]);
   std::printf("\n");
 }
 
 measured_effects measure_effects(any_host& host, const effect_prompts& prompts) {
   head_means means = mean_head_outputs(host, std::span<const answered_prompt>(prompts.clean));
   progress bar("sweeping", prompts.shuffled.size());
-  indirect_effect_result effects = measure_indirect_effects(host, means.outputs, std::span<const answered_prompt>(prompts.shuffled), {}, 4,
-                                                            [&bar](std::size_t done) { bar(done); });
+  indirect_effect_result effects =
+      measure_indirect_effects(host, means.outputs, std::span<const answered_prompt>(prompts.shuffled), {}, 4,
+                               [&bar](std::size_t done) { bar(done); });
   return {std::move(means), std::move(effects)};
 }
 

@@ -11,15 +11,19 @@
 
 namespace iclmech::cli {
 
-/// The sets that `names` (separated by commas) asks for. Scores or effects are measured when a name needs them.
-std::vector<head_selection> head_sets(any_host& host, const model_options& model, const prompt_options& source,
-                                      const std::vector<labelled_prompt>& prompts, const std::string& names, double fraction);
+/// The sets that `names` (separated by commas) asks for. Scores or effects are measured when a name needs
+/// them.
+std::vector<head_selection> head_sets(any_host& host, const model_options& model,
+                                      const prompt_options& source,
+                                      const std::vector<labelled_prompt>& prompts, const std::string& names,
+                                      double fraction);
 
 result_identity identity(const model_options& model, const prompt_options& prompts, const model_spec& spec,
                          const std::string& command);
 
 /// Prints the five heads with the largest value of one score.
-void print_top(const model_spec& spec, const char* name, const head_map<write_scores>& heads, double write_scores::*score);
+void print_top(const model_spec& spec, const char* name, const head_map<write_scores>& heads,
+               double write_scores::*score);
 
 /// Mean head outputs over clean prompts and the effects of all heads on corrupted ones.
 struct measured_effects {

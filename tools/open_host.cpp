@@ -7,10 +7,15 @@
 namespace iclmech::cli {
 
 void add_model_options(CLI::App& command, model_options& options) {
-  command.add_option("model", options.model, "Hugging Face folder, .gguf file, or bundled model (see `iclmech models`)")
+  command
+      .add_option("model", options.model,
+                  "Hugging Face folder, .gguf file, or bundled model (see `iclmech models`)")
       ->required();
-  command.add_flag("--low-memory", options.low_memory, "Keep weights as the file has them, widen them as they are used");
-  command.add_option("--mamba-groups", options.mamba_groups, "Channel groups of a Mamba-1 mixer that count as its heads")
+  command.add_flag("--low-memory", options.low_memory,
+                   "Keep weights as the file has them, widen them as they are used");
+  command
+      .add_option("--mamba-groups", options.mamba_groups,
+                  "Channel groups of a Mamba-1 mixer that count as its heads")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command.add_option("--threads", options.threads, "Threads; 0: all cores")->check(CLI::NonNegativeNumber);

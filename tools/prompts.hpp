@@ -28,7 +28,8 @@ void add_prompt_options(CLI::App& command, prompt_options& options);
 std::string source_name(const prompt_options& options);
 
 /// Prompts with labels, for scores and ablation.
-std::vector<labelled_prompt> labelled_prompts(const std::string& model, const model_spec& spec, const prompt_options& options);
+std::vector<labelled_prompt> labelled_prompts(const std::string& model, const model_spec& spec,
+                                              const prompt_options& options);
 
 /// Clean prompts, the same with their labels shuffled, and the same without demonstrations.
 struct effect_prompts {
@@ -36,8 +37,8 @@ struct effect_prompts {
   std::vector<answered_prompt> shuffled;
   std::vector<labelled_prompt> zero_shot;
 };
-effect_prompts effect_prompts_of(const std::string& model, const model_spec& spec, const prompt_options& options,
-                                 std::size_t corrupted);
+effect_prompts effect_prompts_of(const std::string& model, const model_spec& spec,
+                                 const prompt_options& options, std::size_t corrupted);
 
 /// Token ids as the tokenizer spells them, for reports; ids where there is no tokenizer.
 std::vector<std::string> token_texts(const std::string& model, const std::vector<token_id>& ids);

@@ -36,7 +36,8 @@ void tsla(const tsla_options& options) {
   write_file_atomically(out / "tsla.json", to_json(result, id).dump(1));
   write_file_atomically(out / "tsla.csv", to_csv(result));
   for (const std::string& note : result.notes) std::cout << "note: " << note << '\n';
-  std::printf("%zu prompts, accuracy %.3f, TR ratio %.3f\n", prompts.size(), result.accuracy, result.tr_ratio);
+  std::printf("%zu prompts, accuracy %.3f, TR ratio %.3f\n", prompts.size(), result.accuracy,
+              result.tr_ratio);
   print_top(host.spec(), "TR", result.heads, &write_scores::tr);
   print_top(host.spec(), "TL", result.heads, &write_scores::tl);
   std::cout << "wrote " << (out / "tsla.json").string() << '\n';
@@ -58,7 +59,9 @@ void ablate(const ablate_options& options) {
   const std::vector<head_selection> sets =
       head_sets(host, options.model, options.prompts, prompts, options.sets, options.fraction);
   ablation_options how;
-  how.kind = options.kind == "zero" ? ablation_kind::zero : options.kind == "mean" ? ablation_kind::mean : ablation_kind::resample;
+  how.kind = options.kind == "zero"   ? ablation_kind::zero
+             : options.kind == "mean" ? ablation_kind::mean
+                                      : ablation_kind::resample;
   how.all_positions = options.positions == "all";
   how.seed = options.prompts.seed;
   progress bar("ablating", prompts.size());
@@ -73,7 +76,8 @@ void ablate(const ablate_options& options) {
   write_file_atomically(out / "ablation.json", result.dump(1));
   std::printf("%-12s %5s  %8s  %8s\n", "set", "heads", "accuracy", "TR ratio");
   for (const ablation_outcome& o : outcomes)
-    std::printf("%-12s %5zu  %8.3f  %8.3f\n", o.name.c_str(), o.heads, o.summary.accuracy, o.summary.tr_ratio);
+    std::printf("%-12s %5zu  %8.3f  %8.3f\n", o.name.c_str(), o.heads, o.summary.accuracy,
+                o.summary.tr_ratio);
   std::cout << "wrote " << (out / "ablation.json").string() << '\n';
 }
 
@@ -88,10 +92,13 @@ void add_score_commands(CLI::App& app) {
   tsla_command->callback([] { tsla(scored); });
 
   static ablate_options ablated;
-  CLI::App* ablate_command = app.add_subcommand("ablate", "Take sets of heads out and measure accuracy and TR ratio");
+  CLI::App* ablate_command =
+      app.add_subcommand("ablate", "Take sets of heads out and measure accuracy and TR ratio");
   add_model_options(*ablate_command, ablated.model);
   add_prompt_options(*ablate_command, ablated.prompts);
-  ablate_command->add_option("--heads", ablated.sets, "Sets, separated by commas: tr, tl, dla, fv, random, or heads such as L5H3+L7H0")
+  ablate_command
+      ->add_option("--heads", ablated.sets,
+                   "Sets, separated by commas: tr, tl, dla, fv, random, or heads such as L5H3+L7H0")
       ->capture_default_str();
   ablate_command->add_option("--kind", ablated.kind, "What the heads' outputs are replaced by")
       ->check(CLI::IsMember({"zero", "mean", "resample"}))
@@ -99,7 +106,8 @@ void add_score_commands(CLI::App& app) {
   ablate_command->add_option("--positions", ablated.positions, "Where: the last position, or all")
       ->check(CLI::IsMember({"last", "all"}))
       ->capture_default_str();
-  ablate_command->add_option("--fraction", ablated.fraction, "Share of all heads in a set (at least one head)")
+  ablate_command
+      ->add_option("--fraction", ablated.fraction, "Share of all heads in a set (at least one head)")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   ablate_command->add_option("--out", ablated.out, "Folder for ablation.json")->required();

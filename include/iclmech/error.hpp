@@ -30,7 +30,8 @@ class unsupported_error : public error {
   using error::error;
 };
 
-/// A file does not hold what it should. The message names the file, the field and (where there is one) the byte.
+/// A file does not hold what it should. The message names the file, the field and (where there is one) the
+/// byte.
 class file_error : public error {
  public:
   /// `field` is the part of the file that is wrong, `problem` says what is wrong and what to do.
@@ -38,7 +39,8 @@ class file_error : public error {
       : error(path + ": " + field + ": " + problem) {}
 
   /// As above, with the byte offset at which the field starts.
-  file_error(const std::string& path, const std::string& field, std::uint64_t byte, const std::string& problem)
+  file_error(const std::string& path, const std::string& field, std::uint64_t byte,
+             const std::string& problem)
       : error(path + ": " + field + " (byte " + std::to_string(byte) + "): " + problem) {}
 };
 

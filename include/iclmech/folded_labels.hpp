@@ -16,8 +16,11 @@
 namespace iclmech {
 
 /// A label subspace folded through one mixer's output projection: basis * W_O^k for each head k. A head then
-/// costs rank * d_head instead of |Y| * d_model, and its write is never formed. Build it once per label set
-/// and mixer. A value type that keeps no reference; const members may be called from several threads.
+/// costs rank * d_head instead of |Y| * d_model, and its write is never formed. A value type that keeps no
+/// reference; const members may be called from several threads.
+///
+/// Build it once per label set and mixer. Folding costs as much as forming the writes of `rank` prompts, so a
+/// label set that serves a single prompt is better off with the writes and `label_subspace::score`.
 class folded_labels {
  public:
   /// `output_projection` W_O: [d_model x heads * d_head], the columns of head k start at k * d_head. Where a

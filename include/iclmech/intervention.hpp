@@ -13,8 +13,8 @@
 
 namespace iclmech {
 
-/// Which positions of a prompt an intervention touches. `all` are those of its tokens: rows that the model puts in
-/// front of every prompt (Hymba's memory) are not part of it.
+/// Which positions of a prompt an intervention touches. `all` are those of its tokens: rows that the model
+/// puts in front of every prompt (Hymba's memory) are not part of it.
 struct position_choice {
   enum class kind : unsigned char { last, all, one } which = kind::last;
   index at = 0;  ///< for `one`
@@ -24,9 +24,9 @@ struct position_choice {
   static constexpr position_choice one(index position) { return {kind::one, position}; }
 };
 
-/// x := factor * x + value (value empty: 0), on one head's slice or the whole width of a hook point. With factor 0
-/// that replaces, with factor 1 it adds, without a value it scales. Mean and resample ablation replace by a mean, or
-/// by the value of another prompt.
+/// x := factor * x + value (value empty: 0), on one head's slice or the whole width of a hook point. With
+/// factor 0 that replaces, with factor 1 it adds, without a value it scales. Mean and resample ablation
+/// replace by a mean, or by the value of another prompt.
 struct intervention {
   hook point = hook::z;
   int layer = 0;
@@ -43,9 +43,13 @@ struct intervention {
 };
 
 inline intervention zero_head(head_id id) { return intervention::on_head(id, 0.0F); }
-inline intervention replace_head(head_id id, vector value) { return intervention::on_head(id, 0.0F, std::move(value)); }
+inline intervention replace_head(head_id id, vector value) {
+  return intervention::on_head(id, 0.0F, std::move(value));
+}
 inline intervention scale_head(head_id id, float factor) { return intervention::on_head(id, factor); }
-inline intervention add_to_head(head_id id, vector value) { return intervention::on_head(id, 1.0F, std::move(value)); }
+inline intervention add_to_head(head_id id, vector value) {
+  return intervention::on_head(id, 1.0F, std::move(value));
+}
 
 /// Adds `value` to the stream entering a layer (steering).
 inline intervention add_to_stream_at(int layer, vector value) {
@@ -63,16 +67,19 @@ struct variant {
 };
 
 /// The points that interventions may name.
-inline constexpr hook_mask intervention_points{hook::z,         hook::mixer_out, hook::attn_out,  hook::mlp_out,
-                                               hook::resid_pre, hook::resid_mid, hook::resid_post, hook::ssm_state};
+inline constexpr hook_mask intervention_points{hook::z,          hook::mixer_out, hook::attn_out,
+                                               hook::mlp_out,    hook::resid_pre, hook::resid_mid,
+                                               hook::resid_post, hook::ssm_state};
 
 /// @throws argument_error if the model has no such place, or the value does not fit it.
 inline void check(const model_spec& spec, const intervention& edit) {
-  const std::string where = std::string(describe(edit.point).name) + " of layer " + std::to_string(edit.layer);
+  const std::string where =
+      std::string(describe(edit.point).name) + " of layer " + std::to_string(edit.layer);
   if (!intervention_points.contains(edit.point))
-    throw argument_error("interventions cannot be made at " + std::string(describe(edit.point).name) +
-                         ": hook_z, hook_mixer_out, hook_attn_out, hook_mlp_out, hook_resid_pre, hook_resid_mid, "
-                         "hook_resid_post and hook_ssm_state are possible");
+    throw argument_error(
+        "interventions cannot be made at " + std::string(describe(edit.point).name) +
+        ": hook_z, hook_mixer_out, hook_attn_out, hook_mlp_out, hook_resid_pre, hook_resid_mid, "
+        "hook_resid_post and hook_ssm_state are possible");
   if (!spec.editable.contains(edit.point)) throw unsupported_error("this host cannot edit " + where);
   if (edit.layer < 0 || edit.layer >= spec.layer_count())
     throw argument_error(where + ": the model has layers 0 to " + std::to_string(spec.layer_count() - 1));
@@ -89,13 +96,14 @@ inline void check(const model_spec& spec, const intervention& edit) {
     width = (edit.head < 0 ? mixer.width() : mixer.d_head) * states;
   }
   if (edit.value.size() != 0 && edit.value.size() != width)
-    throw argument_error(where + ": the value has " + std::to_string(edit.value.size()) + " numbers, the place " +
-                         std::to_string(width));
+    throw argument_error(where + ": the value has " + std::to_string(edit.value.size()) +
+                         " numbers, the place " + std::to_string(width));
   if (!edit.value.allFinite() || !std::isfinite(edit.factor))
     throw argument_error(where + ": the value holds numbers that are not finite");
 }
 
-/// Carries out interventions: `of(sequence)` gives those of a sequence of the run, as a span. Satisfies `hooks`.
+/// Carries out interventions: `of(sequence)` gives those of a sequence of the run, as a span. Satisfies
+/// `hooks`.
 template <class Lookup>
 class intervention_hooks {
  public:
@@ -116,11 +124,14 @@ class intervention_hooks {
 
  private:
   static bool meets(const intervention& edit, const site& s) {
-    if (edit.point != s.point || edit.layer != s.layer || (belongs_to_mixer(s.point) && edit.mixer != s.mixer)) return false;
+    if (edit.point != s.point || edit.layer != s.layer ||
+        (belongs_to_mixer(s.point) && edit.mixer != s.mixer))
+      return false;
     if (s.point != hook::ssm_state) return true;
     // A state is shown for one position at a time.
     using kind = position_choice::kind;
-    return (edit.positions.which == kind::all && s.first_position >= 0) || (edit.positions.which == kind::last && s.ends_sequence) ||
+    return (edit.positions.which == kind::all && s.first_position >= 0) ||
+           (edit.positions.which == kind::last && s.ends_sequence) ||
            (edit.positions.which == kind::one && edit.positions.at == s.first_position);
   }
 
@@ -134,8 +145,10 @@ class intervention_hooks {
     };
     if (s.point == hook::ssm_state) {  // [head, d_head, d_state], contiguous
       const index slice = view.row_size();
-      if (edit.head < 0) change(view.data(), view.rows() * slice);
-      else change(view.data() + edit.head * slice, slice);
+      if (edit.head < 0)
+        change(view.data(), view.rows() * slice);
+      else
+        change(view.data() + edit.head * slice, slice);
       return;
     }
     const index slice = edit.head < 0 ? view.row_size() : view.shape(2);
@@ -147,7 +160,8 @@ class intervention_hooks {
       first = edit.positions.at - s.first_position;
       end = std::min(end, first + 1);
     }
-    for (index r = std::max<index>(0, first); r < end; ++r) change(view.data() + r * view.row_stride() + offset, slice);
+    for (index r = std::max<index>(0, first); r < end; ++r)
+      change(view.data() + r * view.row_stride() + offset, slice);
   }
 
   Lookup of_;

@@ -2,9 +2,9 @@
 #define ICLMECH_SWEEP_HPP
 // Many interventions on few prompts, exactly, for the price of what really differs.
 //
-// On a host that forks, all variants of all prompts go through the layers together with their prompts: a variant
-// becomes rows of its own at the first place it touches and shares everything before. On any other host every
-// variant is a run of its own. Both give the same numbers.
+// On a host that forks, all variants of all prompts go through the layers together with their prompts: a
+// variant becomes rows of its own at the first place it touches and shares everything before. On any other
+// host every variant is a run of its own. Both give the same numbers.
 
 #include <concepts>
 #include <span>
@@ -19,8 +19,8 @@
 namespace iclmech {
 
 struct sweep_options {
-  /// Rows (token positions) in flight at a time, which bounds the memory; more variants are taken in several goes, each
-  /// of which repeats the prompts. A single variant is never split.
+  /// Rows (token positions) in flight at a time, which bounds the memory; more variants are taken in several
+  /// goes, each of which repeats the prompts. A single variant is never split.
   index row_limit = 4096;
 };
 
@@ -70,10 +70,10 @@ inline fork fork_of(const model_spec& spec, const variant& v, index prompt_lengt
   fork f{v.prompt, prompt_length - 1, spec.layer_count(), fork_stage::resid_pre, mixer_kind::attention};
   // Stages as numbers that grow with the forward pass.
   const auto order = [](const fork& x) {
-    const int within = x.stage == fork_stage::resid_pre             ? 0
-                       : x.stage == fork_stage::resid_mid           ? 3
-                       : x.mixer == mixer_kind::attention           ? 1
-                                                                    : 2;
+    const int within = x.stage == fork_stage::resid_pre   ? 0
+                       : x.stage == fork_stage::resid_mid ? 3
+                       : x.mixer == mixer_kind::attention ? 1
+                                                          : 2;
     return x.layer * 4 + within;
   };
   for (const intervention& edit : v.edits) {
@@ -94,12 +94,14 @@ inline fork fork_of(const model_spec& spec, const variant& v, index prompt_lengt
       case hook::attn_out:
         // The output of a mixer can only differ from its hook_z on. Zamba2's MLP belongs to its attention.
         here.stage = fork_stage::z;
-        here.mixer = edit.point == hook::z                                     ? edit.mixer
+        here.mixer = edit.point == hook::z ? edit.mixer
                      : layer.shares_block && (edit.point == hook::mlp_out || edit.point == hook::attn_out)
                          ? mixer_kind::attention
                          : layer.mixers.back().kind;
         break;
-      default: here.stage = fork_stage::resid_pre; break;  // the stream, or a state, which the layer still reads
+      default:
+        here.stage = fork_stage::resid_pre;
+        break;  // the stream, or a state, which the layer still reads
     }
     if (order(here) < order(f)) {
       f.layer = here.layer;
@@ -116,7 +118,9 @@ inline fork fork_of(const model_spec& spec, const variant& v, index prompt_lengt
 /// True if the host can fork, now: hosts chosen at run time say so through `can_fork()`.
 template <class Host>
 bool can_fork(const Host& h) {
-  if constexpr (requires { { h.can_fork() } -> std::convertible_to<bool>; })
+  if constexpr (requires {
+                  { h.can_fork() } -> std::convertible_to<bool>;
+                })
     return h.can_fork();
   else
     return forkable_host<Host>;
@@ -126,15 +130,18 @@ inline void check_variants(const model_spec& spec, prompt_batch prompts, std::sp
   check_prompts(spec, prompts);
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const variant& v = variants[i];
-    const auto fail = [i](const std::string& what) { throw argument_error("variant " + std::to_string(i) + ": " + what); };
+    const auto fail = [i](const std::string& what) {
+      throw argument_error("variant " + std::to_string(i) + ": " + what);
+    };
     if (v.prompt < 0 || static_cast<std::size_t>(v.prompt) >= prompts.size())
       fail("there is no prompt " + std::to_string(v.prompt) + " among " + std::to_string(prompts.size()));
     const auto length = static_cast<index>(prompts[static_cast<std::size_t>(v.prompt)].size());
     for (const intervention& edit : v.edits) {
       check(spec, edit);
-      if (edit.positions.which == position_choice::kind::one && (edit.positions.at < 0 || edit.positions.at >= length))
-        fail("position " + std::to_string(edit.positions.at) + " is outside the prompt of " + std::to_string(length) +
-             " tokens");
+      if (edit.positions.which == position_choice::kind::one &&
+          (edit.positions.at < 0 || edit.positions.at >= length))
+        fail("position " + std::to_string(edit.positions.at) + " is outside the prompt of " +
+             std::to_string(length) + " tokens");
     }
   }
 }
@@ -157,19 +164,21 @@ struct renumbered {
   }
 };
 
-/// Takes prompts and their variants in groups of at most `row_limit` rows: whole prompts with all their variants as
-/// long as they fit, and a prompt with too many variants in several goes.
+/// Takes prompts and their variants in groups of at most `row_limit` rows: whole prompts with all their
+/// variants as long as they fit, and a prompt with too many variants in several goes.
 template <class Host, class Take>
-void sweep_by_forks(Host& h, prompt_batch prompts, std::span<const variant> variants, const sweep_options& options,
-                    const Take& take) {
-  const auto length = [&](std::size_t p) { return static_cast<index>(prompts[p].size()) + h.spec().prefix_rows; };
+void sweep_by_forks(Host& h, prompt_batch prompts, std::span<const variant> variants,
+                    const sweep_options& options, const Take& take) {
+  const auto length = [&](std::size_t p) {
+    return static_cast<index>(prompts[p].size()) + h.spec().prefix_rows;
+  };
   std::vector<std::vector<std::size_t>> of_prompt(prompts.size());
   for (std::size_t v = 0; v < variants.size(); ++v)
     of_prompt[static_cast<std::size_t>(variants[v].prompt)].push_back(v);
 
-  std::vector<token_sequence> group;      // the prompts of one go
-  std::vector<std::size_t> group_prompt;  // their indices
-  std::vector<std::size_t> group_variant; // the variants of one go
+  std::vector<token_sequence> group;       // the prompts of one go
+  std::vector<std::size_t> group_prompt;   // their indices
+  std::vector<std::size_t> group_variant;  // the variants of one go
   std::vector<fork> forks;
   index rows = 0;
   const auto flush = [&] {
@@ -184,7 +193,8 @@ void sweep_by_forks(Host& h, prompt_batch prompts, std::span<const variant> vari
         const auto sequence = static_cast<std::size_t>(first + r);
         const bool is_prompt = sequence < group.size();
         const std::size_t v = is_prompt ? 0 : group_variant[sequence - group.size()];
-        const std::size_t prompt = is_prompt ? group_prompt[sequence] : static_cast<std::size_t>(variants[v].prompt);
+        const std::size_t prompt =
+            is_prompt ? group_prompt[sequence] : static_cast<std::size_t>(variants[v].prompt);
         take(is_prompt ? prompt : prompts.size() + v, static_cast<int>(prompt), logits.middleRows(r, 1));
       }
     });
@@ -228,7 +238,8 @@ auto sweep_by_loop(Host& h, prompt_batch prompts, std::span<const variant> varia
   std::span<const intervention> edits;
   intervention_hooks hook_functions([&edits](int) { return edits; });
   const auto run = [&](int prompt) {
-    const row_matrix logits = h.run(prompts.subspan(static_cast<std::size_t>(prompt), 1), hook_functions, logit_rows::last);
+    const row_matrix logits =
+        h.run(prompts.subspan(static_cast<std::size_t>(prompt), 1), hook_functions, logit_rows::last);
     return reduce(prompt, logits);
   };
   for (std::size_t p = 0; p < prompts.size(); ++p) result.prompts.push_back(run(static_cast<int>(p)));
@@ -242,35 +253,41 @@ auto sweep_by_loop(Host& h, prompt_batch prompts, std::span<const variant> varia
 /// Runs all variants and returns `reduce(prompt, logits)` of each, and of each prompt unchanged.
 /// @throws argument_error for a variant that names a prompt, place or position that does not exist.
 template <class Host, logit_reduction Reduce>
-auto sweep(Host& h, prompt_batch prompts, std::span<const variant> variants, Reduce reduce, const sweep_options& options = {}) {
+auto sweep(Host& h, prompt_batch prompts, std::span<const variant> variants, Reduce reduce,
+           const sweep_options& options = {}) {
   require_host<Host>();
   using T = std::invoke_result_t<Reduce&, int, const const_matrix_ref&>;
-  if constexpr (requires(no_hooks& n) { h.run_forked(prompts, std::span<const fork>{}, n, detail::archetype_sink{}); }) {
+  if constexpr (requires(no_hooks & n) {
+                  h.run_forked(prompts, std::span<const fork>{}, n, detail::archetype_sink{});
+                }) {
     if (detail::can_fork(h)) {
       detail::check_variants(h.spec(), prompts, variants);
       sweep_result<T> result;
       result.prompts.resize(prompts.size());
       result.variants.resize(variants.size());
-      detail::sweep_by_forks(h, prompts, variants, options, [&](std::size_t sequence, int prompt, const const_matrix_ref& logits) {
-        if (sequence < prompts.size())
-          result.prompts[sequence] = reduce(prompt, logits);
-        else
-          result.variants[sequence - prompts.size()] = reduce(prompt, logits);
-      });
+      detail::sweep_by_forks(h, prompts, variants, options,
+                             [&](std::size_t sequence, int prompt, const const_matrix_ref& logits) {
+                               if (sequence < prompts.size())
+                                 result.prompts[sequence] = reduce(prompt, logits);
+                               else
+                                 result.variants[sequence - prompts.size()] = reduce(prompt, logits);
+                             });
       return result;
     }
   }
   return sweep_by_loop(h, prompts, variants, reduce);
 }
 
-/// Runs one prompt and its variants for the sake of `watch`, which sees the prompt as sequence 0 and variant v as
-/// sequence v + 1, behind the interventions.
+/// Runs one prompt and its variants for the sake of `watch`, which sees the prompt as sequence 0 and variant
+/// v as sequence v + 1, behind the interventions.
 template <class Host, hooks Watch>
 void sweep_observed(Host& h, prompt_batch prompt, std::span<const variant> variants, Watch watch) {
   require_host<Host>();
   detail::check_variants(h.spec(), prompt, variants);
   if (detail::can_fork(h)) {
-    if constexpr (requires(no_hooks& n) { h.run_forked(prompt, std::span<const fork>{}, n, detail::archetype_sink{}); }) {
+    if constexpr (requires(no_hooks & n) {
+                    h.run_forked(prompt, std::span<const fork>{}, n, detail::archetype_sink{});
+                  }) {
       std::vector<fork> forks;
       for (const variant& v : variants)
         forks.push_back(detail::fork_of(h.spec(), v, static_cast<index>(prompt.front().size())));

@@ -51,7 +51,7 @@ RECIPES = {
          "num_attention_heads": 4, "num_key_value_heads": 4, "num_mem_blocks": 1, "adapter_rank": 4,
          "use_shared_attention_adapter": True, "use_mem_rope": True, "max_position_embeddings": 256,
          "initializer_range": 0.08, "add_bias_linear": False},
-        steps=450, learning_rate=2e-3, seeded=True, prior={"cluster": 0.5, "match": 1.0}),
+        steps=700, learning_rate=2e-3, seeded=True, prior={"cluster": 0.5, "match": 1.0}),
     "hymba": Recipe(
         {"intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2,
          "mamba_d_state": 8, "num_memory_tokens": 4, "sliding_window": 12, "global_attn_idx": [0, 2],

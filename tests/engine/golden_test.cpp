@@ -1,5 +1,5 @@
-// The engine against PyTorch on tiny checkpoints of every architecture: logits, every recorded activation, ablations,
-// token-by-token decoding.
+// The engine against PyTorch on tiny checkpoints of every architecture: logits, every recorded activation,
+// ablations, token-by-token decoding.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -35,8 +35,8 @@ struct tap {
   }
 };
 
-/// Multiplies every other number of what a place shows by a factor (norms would undo one for all); of states, that after
-/// one position.
+/// Multiplies every other number of what a place shows by a factor (norms would undo one for all); of states,
+/// that after one position.
 struct scale_tap {
   hook_place place;
   float factor;
@@ -96,7 +96,8 @@ TEST_P(state_space_taps, writing_the_same_values_changes_nothing) {
   }
 }
 
-// The state after position 4 is read out there and carried on: positions 0 to 3 stay, 4 and the ones behind move.
+// The state after position 4 is read out there and carried on: positions 0 to 3 stay, 4 and the ones behind
+// move.
 TEST_P(state_space_taps, an_edited_state_carries_on) {
   for (const hook_place& place : taps()) {
     if (place.point != hook::ssm_state) continue;
@@ -120,8 +121,10 @@ TEST_P(state_space_taps, states_follow_from_decays_and_writes) {
     for (std::size_t p = 1; p < state.rows.size(); ++p) {
       const index repeat = state.rows[p].size() / decay.rows[p].size();  // values that decay alike
       row_vector next = write.rows[p];
-      for (index i = 0; i < next.size(); ++i) next[i] += std::exp(decay.rows[p][i / repeat]) * state.rows[p - 1][i];
-      EXPECT_LE((next - state.rows[p]).cwiseAbs().maxCoeff(), same * std::max(1.0F, next.cwiseAbs().maxCoeff()))
+      for (index i = 0; i < next.size(); ++i)
+        next[i] += std::exp(decay.rows[p][i / repeat]) * state.rows[p - 1][i];
+      EXPECT_LE((next - state.rows[p]).cwiseAbs().maxCoeff(),
+                same * std::max(1.0F, next.cwiseAbs().maxCoeff()))
           << hook_name(place) << " at " << p;
     }
   }

@@ -3,7 +3,9 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "iclmech/engine/gguf_config.hpp"
 #include "iclmech/engine/hf_config.hpp"
@@ -11,8 +13,8 @@
 #include "iclmech/io/gguf.hpp"
 #include "iclmech/io/npy.hpp"
 #include "iclmech/io/safetensors.hpp"
-#include "iclmech/io/tokenizer_gguf.hpp"
-#include "iclmech/io/tokenizer_json.hpp"
+#include "iclmech/io/tokenizer.hpp"
+#include "iclmech/io/utf8.hpp"
 #include "iclmech/task/load.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -70,6 +72,24 @@ void tokenizer_json(const std::string& bytes) {
   words.decode(words.encode(bytes.substr(end), words.bos().has_value()));
 }
 
+// The first byte chooses one of the small tokenizers, the rest is a text for it.
+void tokenize(const std::string& bytes) {
+  constexpr std::array names{"smollm2",    "llama3", "qwen2", "neox.gguf", "gemma",
+                             "gemma.gguf", "llama2", "flags", "words"};
+  static const std::vector<iclmech::tokenizer> tokenizers = [&] {
+    std::vector<iclmech::tokenizer> all;
+    for (const char* const name : names)
+      all.push_back(iclmech::load_tokenizer(std::string(ICLMECH_TEST_DATA "/tokenizers/small/") + name));
+    return all;
+  }();
+  if (bytes.empty()) return;
+  const std::size_t chosen = static_cast<unsigned char>(bytes[0]) % names.size();
+  const std::string text = bytes.substr(1);
+  const std::string back = tokenizers[chosen].decode(tokenizers[chosen].encode(text));
+  // The first two have a token for every byte and no normalizer.
+  if (chosen < 2 && back != iclmech::repair_utf8(text)) throw std::logic_error("the text does not come back");
+}
+
 void hf_config(const std::string& bytes) { iclmech::read_hf_config(as_file("config.json", bytes)); }
 
 // The first byte chooses the format.
@@ -77,14 +97,16 @@ void task(const std::string& bytes) {
   using enum iclmech::task_format;
   constexpr std::array formats{json, json_lines, csv, tsv};
   if (bytes.empty()) return;
-  iclmech::parse_task(std::string_view(bytes).substr(1), formats[static_cast<unsigned char>(bytes[0]) % 4], "fuzz");
+  iclmech::parse_task(std::string_view(bytes).substr(1), formats[static_cast<unsigned char>(bytes[0]) % 4],
+                      "fuzz");
 }
 
-constexpr std::array<fuzz_target, 7> targets{{{"gguf", gguf},
+constexpr std::array<fuzz_target, 8> targets{{{"gguf", gguf},
                                               {"safetensors", safetensors},
                                               {"safetensors_index", safetensors_index},
                                               {"npy", npy},
                                               {"tokenizer_json", tokenizer_json},
+                                              {"tokenize", tokenize},
                                               {"hf_config", hf_config},
                                               {"task", task}}};
 

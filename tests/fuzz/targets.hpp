@@ -1,6 +1,7 @@
 #ifndef ICLMECH_TESTS_FUZZ_TARGETS_HPP
 #define ICLMECH_TESTS_FUZZ_TARGETS_HPP
-// The readers as functions of bytes. Any bytes must give a result or an iclmech::error; everything else is a bug.
+// The readers as functions of bytes. Any bytes must give a result or an iclmech::error; everything else is a
+// bug.
 
 #include <span>
 #include <string>

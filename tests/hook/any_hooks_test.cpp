@@ -11,7 +11,8 @@ TEST(any_hooks, forward_to_the_set_they_refer_to) {
   std::vector<float> memory(2, 1.0F);
   float seen = 0.0F;
   hook_set set(edit<hook::resid_pre>(at_layer(1), [](const site&, activation_view x) { x.row(0) *= 3.0F; }),
-               observe<hook::resid_pre>(at_layer(1), [&seen](const site&, const_activation_view x) { seen = x.row(0)[1]; }));
+               observe<hook::resid_pre>(
+                   at_layer(1), [&seen](const site&, const_activation_view x) { seen = x.row(0)[1]; }));
   any_hooks erased(set);
   static_assert(hooks<any_hooks>);
   EXPECT_TRUE(erased.wants({hook::resid_pre, 1}));

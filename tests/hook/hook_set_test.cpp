@@ -34,7 +34,8 @@ TEST(hook_mask, adds_and_removes) {
 }
 
 TEST(hook_set, knows_at_compile_time_what_can_fire) {
-  using set = decltype(hook_set(observe<hook::z>(ignore), edit<hook::resid_pre>([](const site&, activation_view) {})));
+  using set = decltype(hook_set(observe<hook::z>(ignore),
+                                edit<hook::resid_pre>([](const site&, activation_view) {})));
   static_assert(set::observes(hook::z) && !set::edits(hook::z));
   static_assert(set::edits(hook::resid_pre) && !set::observes(hook::resid_pre));
   static_assert(can_fire<set, hook::z> && !can_fire<set, hook::q>);
@@ -51,7 +52,8 @@ class firing_once : public ::testing::Test {
 TEST_F(firing_once, an_observer_behind_an_editor_sees_what_it_wrote) {
   std::vector<float> seen;
   const auto look = [&seen](const site&, const_activation_view x) { seen.push_back(x.row(1)[2]); };
-  hook_set set(observe<hook::mlp_out>(look), edit<hook::mlp_out>([](const site&, activation_view x) { x.last_row() *= 5.0F; }),
+  hook_set set(observe<hook::mlp_out>(look),
+               edit<hook::mlp_out>([](const site&, activation_view x) { x.last_row() *= 5.0F; }),
                observe<hook::mlp_out>(look));
   const site here{hook::mlp_out, 3};
   ASSERT_TRUE(set.wants(here));
@@ -63,7 +65,8 @@ TEST_F(firing_once, an_observer_behind_an_editor_sees_what_it_wrote) {
 TEST_F(firing_once, filters_choose_sites) {
   int times = 0;
   const auto count = [&times](const site&, const_activation_view) { ++times; };
-  hook_set set(observe<hook::z>(at_layer(2), count), observe<hook::z>(at_mixer({4, mixer_kind::mamba2}), count),
+  hook_set set(observe<hook::z>(at_layer(2), count),
+               observe<hook::z>(at_mixer({4, mixer_kind::mamba2}), count),
                observe<hook::ssm_state>(at_position(7), count));
   const auto fires = [&](const site& s) {
     times = 0;

@@ -43,19 +43,23 @@ TEST(hook_places, of_a_model_have_names_of_their_own) {
 // Names lead back to their places.
 TEST(hook_places, round_trip_through_their_names) {
   const model_spec spec = test::mixed_spec();
-  for (const hook_place& place : hook_places(spec)) EXPECT_THAT(find_hook_places(spec, hook_name(place)), ElementsAre(place));
+  for (const hook_place& place : hook_places(spec))
+    EXPECT_THAT(find_hook_places(spec, hook_name(place)), ElementsAre(place));
 }
 
 TEST(hook_places, are_those_that_a_layer_has) {
   const model_spec spec = test::mixed_spec();
   const auto count = [&](const char* patterns) { return find_hook_places(spec, patterns).size(); };
-  EXPECT_THAT(names_of(find_hook_places(spec, "blocks.*.hook_resid_mid")), ElementsAre("blocks.0.hook_resid_mid"));
+  EXPECT_THAT(names_of(find_hook_places(spec, "blocks.*.hook_resid_mid")),
+              ElementsAre("blocks.0.hook_resid_mid"));
   EXPECT_THAT(names_of(find_hook_places(spec, "*hook_merged")), ElementsAre("blocks.2.hook_merged"));
   EXPECT_THAT(names_of(find_hook_places(spec, "*hook_shared_out")), ElementsAre("blocks.3.hook_shared_out"));
   EXPECT_THAT(names_of(find_hook_places(spec, "*hook_write_scale")),
               ElementsAre("blocks.2.attn.hook_write_scale", "blocks.2.mixer.hook_write_scale"));
-  EXPECT_THAT(names_of(find_hook_places(spec, "*hook_attn_out")), ElementsAre("blocks.0.hook_attn_out", "blocks.3.hook_attn_out"));
-  EXPECT_THAT(names_of(find_hook_places(spec, "*mlp_out")), ElementsAre("blocks.0.hook_mlp_out", "blocks.3.hook_mlp_out"));
+  EXPECT_THAT(names_of(find_hook_places(spec, "*hook_attn_out")),
+              ElementsAre("blocks.0.hook_attn_out", "blocks.3.hook_attn_out"));
+  EXPECT_THAT(names_of(find_hook_places(spec, "*mlp_out")),
+              ElementsAre("blocks.0.hook_mlp_out", "blocks.3.hook_mlp_out"));
   EXPECT_EQ(count("*hook_z"), 6U);
   EXPECT_EQ(count("*hook_dt"), 3U);
   EXPECT_EQ(count("*attn.hook_q"), 3U);
@@ -65,9 +69,10 @@ TEST(hook_places, are_those_that_the_host_shows) {
   model_spec spec = test::mixed_spec();
   spec.observable = {hook::z, hook::resid_post};
   EXPECT_THAT(names_of(hook_places(spec)),
-              ElementsAre("blocks.0.attn.hook_z", "blocks.0.hook_resid_post", "blocks.1.mixer.hook_z", "blocks.1.hook_resid_post",
-                          "blocks.2.attn.hook_z", "blocks.2.mixer.hook_z", "blocks.2.hook_resid_post", "blocks.3.attn.hook_z",
-                          "blocks.3.mixer.hook_z", "blocks.3.hook_resid_post"));
+              ElementsAre("blocks.0.attn.hook_z", "blocks.0.hook_resid_post", "blocks.1.mixer.hook_z",
+                          "blocks.1.hook_resid_post", "blocks.2.attn.hook_z", "blocks.2.mixer.hook_z",
+                          "blocks.2.hook_resid_post", "blocks.3.attn.hook_z", "blocks.3.mixer.hook_z",
+                          "blocks.3.hook_resid_post"));
 }
 
 TEST(hook_places, leave_out_keys_that_an_earlier_layer_lends) {
@@ -80,7 +85,8 @@ TEST(hook_places, leave_out_keys_that_an_earlier_layer_lends) {
 TEST(patterns, with_stars_question_marks_and_commas) {
   const model_spec spec = test::mixed_spec();
   EXPECT_THAT(names_of(find_hook_places(spec, "blocks.?.hook_resid_pre")),
-              ElementsAre("blocks.0.hook_resid_pre", "blocks.1.hook_resid_pre", "blocks.2.hook_resid_pre", "blocks.3.hook_resid_pre"));
+              ElementsAre("blocks.0.hook_resid_pre", "blocks.1.hook_resid_pre", "blocks.2.hook_resid_pre",
+                          "blocks.3.hook_resid_pre"));
   // In the model's order and once, however they are asked for.
   EXPECT_THAT(names_of(find_hook_places(spec, "ln_final.*,hook_embed,*final*scale")),
               ElementsAre("hook_embed", "ln_final.hook_scale", "ln_final.hook_normalized"));
@@ -94,9 +100,11 @@ TEST(patterns, in_other_spellings) {
   const model_spec spec = test::mixed_spec();
   EXPECT_THAT(names_of(find_hook_places(spec, "z0")), ElementsAre("blocks.0.attn.hook_z"));
   EXPECT_THAT(names_of(find_hook_places(spec, "resid_pre3")), ElementsAre("blocks.3.hook_resid_pre"));
-  EXPECT_THAT(names_of(find_hook_places(spec, "blocks.1.mamba.hook_z")), ElementsAre("blocks.1.mixer.hook_z"));
+  EXPECT_THAT(names_of(find_hook_places(spec, "blocks.1.mamba.hook_z")),
+              ElementsAre("blocks.1.mixer.hook_z"));
   EXPECT_THAT(names_of(find_hook_places(spec, "blocks.1.ssm.hook_B")), ElementsAre("blocks.1.mixer.hook_B"));
-  EXPECT_THAT(names_of(find_hook_places(spec, "blocks.2.attention.hook_z")), ElementsAre("blocks.2.attn.hook_z"));
+  EXPECT_THAT(names_of(find_hook_places(spec, "blocks.2.attention.hook_z")),
+              ElementsAre("blocks.2.attn.hook_z"));
 }
 
 TEST(patterns, that_match_nothing_name_the_nearest) {
@@ -104,7 +112,8 @@ TEST(patterns, that_match_nothing_name_the_nearest) {
     find_hook_places(test::mixed_spec(), "hook_embed,blocks.1.hook_resid_prr");
     FAIL() << "no error";
   } catch (const argument_error& e) {
-    EXPECT_THAT(e.what(), HasSubstr("no hook point matches 'blocks.1.hook_resid_prr'; the nearest names are"));
+    EXPECT_THAT(e.what(),
+                HasSubstr("no hook point matches 'blocks.1.hook_resid_prr'; the nearest names are"));
     EXPECT_THAT(e.what(), HasSubstr("blocks.1.hook_resid_pre"));
   }
 }

@@ -47,7 +47,9 @@ TEST_F(recording, one_sequence_of_the_batch) {
 }
 
 TEST_F(recording, states_of_chosen_positions_get_an_axis) {
-  const auto state = [](index position, bool last) { return site{hook::ssm_state, 0, mixer_kind::mamba2, 0, position, last}; };
+  const auto state = [](index position, bool last) {
+    return site{hook::ssm_state, 0, mixer_kind::mamba2, 0, position, last};
+  };
   activation_recorder some({{hook::ssm_state, 0, mixer_kind::mamba2}}, 0, {2, 4});
   for (index p = 0; p < 6; ++p) some.fire(state(p, p == 5), numbers(3, {1, 1, 2}));
   const auto two = some.take();

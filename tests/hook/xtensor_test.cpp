@@ -21,7 +21,9 @@ using ::testing::ElementsAre;
 // Two heads of width 3 at 4 positions, in rows that are 10 floats apart.
 class as_xtensor_of : public ::testing::Test {
  protected:
-  as_xtensor_of() : memory_(40), view_(memory_.data(), 3, {4, 2, 3}, 10) { std::iota(memory_.begin(), memory_.end(), 0.0F); }
+  as_xtensor_of() : memory_(40), view_(memory_.data(), 3, {4, 2, 3}, 10) {
+    std::iota(memory_.begin(), memory_.end(), 0.0F);
+  }
   std::vector<float> memory_;
   activation_view view_;
 };

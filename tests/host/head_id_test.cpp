@@ -33,8 +33,8 @@ TEST(parse_head_id, short_and_long) {
 }
 
 TEST(parse_head_id, refuses_everything_else) {
-  for (const char* text : {"", "L", "L5", "L5H", "H3", "5H3", "L5H3 ", " L5H3", "L-1H0", "L5H-3", "L5..H3", "L5.mamba", "l5h3",
-                           "L5.mambaH3", "L99999999999H0", "L5H3x", "L+1H2"})
+  for (const char* text : {"", "L", "L5", "L5H", "H3", "5H3", "L5H3 ", " L5H3", "L-1H0", "L5H-3", "L5..H3",
+                           "L5.mamba", "l5h3", "L5.mambaH3", "L99999999999H0", "L5H3x", "L+1H2"})
     EXPECT_FALSE(parse_head_id(text)) << text;
 }
 

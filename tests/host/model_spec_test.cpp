@@ -48,7 +48,8 @@ TEST_F(model_spec_of_mixed_layers, says_why_a_head_is_none) {
   EXPECT_THAT(message("head5"), HasSubstr("'head5' is not a head: write L<layer>H<head>"));
   EXPECT_THAT(message("L4H0"), HasSubstr("layer 4 does not exist: the model has layers 0 to 3"));
   EXPECT_THAT(message("L0H4"), HasSubstr("head L0.attention.H4 does not exist: that mixer has heads 0 to 3"));
-  EXPECT_THAT(message("L2H1"), HasSubstr("does not say which mixer: layer 2 has 2; write for example L2.attention.H1"));
+  EXPECT_THAT(message("L2H1"),
+              HasSubstr("does not say which mixer: layer 2 has 2; write for example L2.attention.H1"));
   EXPECT_THAT(message("L0.mamba.H1"), HasSubstr("layer 0 has no mamba1 mixer: it has attention"));
   EXPECT_THAT(message("L2.conv.H1"), HasSubstr("'conv' in 'L2.conv.H1' is not a mixer"));
 }

@@ -1,6 +1,6 @@
-// The bundled tiny models, end to end: the engine gives PyTorch's logits and predictions on them, and the methods find
-// what the models do. Expectations were measured; each is stated with a margin. What a tiny model does not show is not
-// asserted (docs/bundled_models.md says what).
+// The bundled tiny models, end to end: the engine gives PyTorch's logits and predictions on them, and the
+// methods find what the models do. Expectations were measured; each is stated with a margin. What a tiny
+// model does not show is not asserted (docs/bundled_models.md says what).
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,8 @@ class bundled : public ::testing::TestWithParam<std::string> {
     std::vector<labelled_prompt> all;
     for (std::size_t p = 0; p < set["prompts"].size(); ++p) {
       const auto& labels = set["label_sets"][set["label_sets"].size() == 1 ? 0 : p];
-      all.push_back({set["prompts"][p].get<token_sequence>(), labels.get<std::vector<token_id>>(), set["answers"][p].get<token_id>()});
+      all.push_back({set["prompts"][p].get<token_sequence>(), labels.get<std::vector<token_id>>(),
+                     set["answers"][p].get<token_id>()});
     }
     return all;
   }
@@ -48,7 +49,8 @@ class bundled : public ::testing::TestWithParam<std::string> {
   nlohmann::json expected_;
 };
 
-// float16 weights, float32 arithmetic on both sides: 2e-4 of the largest logit leaves room for another order of sums.
+// float16 weights, float32 arithmetic on both sides: 2e-4 of the largest logit leaves room for another order
+// of sums.
 TEST_P(bundled, logits_equal_pytorch) {
   const tensor_file golden = read_safetensors(golden_root + GetParam() + ".safetensors");
   std::size_t compared = 0;
@@ -71,27 +73,34 @@ TEST_P(bundled, predictions_equal_pytorch_and_the_tasks_are_solved) {
     const auto shown = prompts(task, "8_shot");
     const auto predicted = predictions(shown);
     EXPECT_EQ(predicted, sets["8_shot"]["predictions"].get<std::vector<token_id>>()) << task;
-    EXPECT_NEAR(summarize(shown, predicted).accuracy, sets["8_shot"]["accuracy"].get<double>(), 1e-12) << task;
-    EXPECT_EQ(predictions(prompts(task, "0_shot")), sets["0_shot"]["predictions"].get<std::vector<token_id>>()) << task;
+    EXPECT_NEAR(summarize(shown, predicted).accuracy, sets["8_shot"]["accuracy"].get<double>(), 1e-12)
+        << task;
+    EXPECT_EQ(predictions(prompts(task, "0_shot")),
+              sets["0_shot"]["predictions"].get<std::vector<token_id>>())
+        << task;
   }
 }
 
-// Heads back each other up in models this small: a single top head costs most of them nothing, and mamba keeps .96 without
-// its top quarter. The top half by TR is enough everywhere; measured .0 to .4 on the shipped files.
+// Heads back each other up in models this small: a single top head costs most of them nothing, and mamba
+// keeps .96 without its top quarter. The top half by TR is enough everywhere; measured .0 to .4 on the
+// shipped files.
 TEST_P(bundled, without_the_top_half_of_tr_heads_the_task_fails) {
   const auto shown = prompts("2 labels", "8_shot");
-  const head_scores scores = score_heads(host_, std::span<const labelled_prompt>(shown), {.components = false});
+  const head_scores scores =
+      score_heads(host_, std::span<const labelled_prompt>(shown), {.components = false});
   std::vector<double> tr;
   for (const write_scores& s : scores.heads.values()) tr.push_back(s.tr);
   head_selection top{"tr", {}};
-  for (const index i : top_fraction(tr, 0.5)) top.heads.push_back(scores.heads.ids()[static_cast<std::size_t>(i)]);
-  const auto outcomes = ablate_heads(host_, std::span<const labelled_prompt>(shown), std::span(&top, 1), {}, [](std::size_t) {});
+  for (const index i : top_fraction(tr, 0.5))
+    top.heads.push_back(scores.heads.ids()[static_cast<std::size_t>(i)]);
+  const auto outcomes = ablate_heads(host_, std::span<const labelled_prompt>(shown), std::span(&top, 1), {},
+                                     [](std::size_t) {});
   EXPECT_GE(outcomes[0].summary.accuracy, 0.97);
   EXPECT_LE(outcomes[1].summary.accuracy, 0.6) << "TR ratio " << outcomes[1].summary.tr_ratio;
 }
 
-// Adding the mean outputs of all heads to a prompt without demonstrations makes the task known. Measured, from zero-shot
-// to steered: llama .42 to 1, mamba .19 to .75, mamba2 .38 to .97, zamba2 .38 to 1.
+// Adding the mean outputs of all heads to a prompt without demonstrations makes the task known. Measured,
+// from zero-shot to steered: llama .42 to 1, mamba .19 to .75, mamba2 .38 to .97, zamba2 .38 to 1.
 TEST_P(bundled, mean_head_outputs_lift_prompts_without_demonstrations) {
   const auto shown = prompts("category", "8_shot"), bare = prompts("category", "0_shot");
   std::vector<answered_prompt> clean;
@@ -103,7 +112,8 @@ TEST_P(bundled, mean_head_outputs_lift_prompts_without_demonstrations) {
   for (const head_id h : heads)
     if (host_.spec().mixer(h.layer, h.mixer).write != write_path::measured) linear.push_back(h);
   if (!linear.empty()) v = function_vector(host_, means, linear);
-  const auto outcomes = steer(host_, std::span<const labelled_prompt>(bare), v, std::span<const head_id>(heads), means.outputs, {}, [](std::size_t) {});
+  const auto outcomes = steer(host_, std::span<const labelled_prompt>(bare), v,
+                              std::span<const head_id>(heads), means.outputs, {}, [](std::size_t) {});
   double best = 0.0;
   for (std::size_t o = 1; o < outcomes.size(); ++o) best = std::max(best, outcomes[o].summary.accuracy);
   EXPECT_GE(best, outcomes[0].summary.accuracy + 0.4) << "zero-shot " << outcomes[0].summary.accuracy;

@@ -56,7 +56,8 @@ TEST_P(patterns_of, induction_scores_of_every_head_are_finite_and_roles_add_up) 
 INSTANTIATE_TEST_SUITE_P(models, patterns_of, ::testing::ValuesIn(test::golden_models),
                          [](const auto& instance) { return instance.param; });
 
-// The effective attention of a scan times its input, plus the skip, is the scan's output (1e-4 of the largest value).
+// The effective attention of a scan times its input, plus the skip, is the scan's output (1e-4 of the largest
+// value).
 class scan_rebuilt : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(scan_rebuilt, from_the_effective_attention_of_mamba2_heads) {
@@ -73,10 +74,12 @@ TEST_P(scan_rebuilt, from_the_effective_attention_of_mamba2_heads) {
       return const_matrix_view(a.values.data(), 15, static_cast<index>(a.values.size()) / 15,
                                Eigen::OuterStride<>(static_cast<index>(a.values.size()) / 15));
     };
-    const row_matrix x = matrix(hook::conv).middleCols(id.head * P, P), y = matrix(hook::recurrence_out).middleCols(id.head * P, P);
+    const row_matrix x = matrix(hook::conv).middleCols(id.head * P, P),
+                     y = matrix(hook::recurrence_out).middleCols(id.head * P, P);
     const row_matrix rest = y - alpha * x;  // D x, with one D for the head
     const float D = (rest.array() * x.array()).sum() / x.squaredNorm();
-    EXPECT_LE((rest - D * x).cwiseAbs().maxCoeff(), 1e-4F * std::max(1.0F, y.cwiseAbs().maxCoeff())) << host.spec().label(id);
+    EXPECT_LE((rest - D * x).cwiseAbs().maxCoeff(), 1e-4F * std::max(1.0F, y.cwiseAbs().maxCoeff()))
+        << host.spec().label(id);
   });
 }
 

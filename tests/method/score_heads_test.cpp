@@ -41,7 +41,8 @@ row_matrix writes_of(any_host& host, const std::map<std::string, recorded_activa
   const mixer_spec& mixer = host.spec().mixer(id.layer, id.mixer);
   const row_vector z = last_row(seen.at(hook_name({hook::z, id.layer, id.mixer})));
   float scale = 1.0F;
-  if (mixer.write == write_path::frozen_norm) scale = last_row(seen.at(hook_name({hook::write_scale, id.layer, id.mixer})))[0];
+  if (mixer.write == write_path::frozen_norm)
+    scale = last_row(seen.at(hook_name({hook::write_scale, id.layer, id.mixer})))[0];
   const row_matrix& w = host.output_projection(id);
   row_matrix writes(mixer.heads, host.spec().d_model);
   for (int k = 0; k < mixer.heads; ++k)
@@ -50,7 +51,8 @@ row_matrix writes_of(any_host& host, const std::map<std::string, recorded_activa
   return writes;
 }
 
-// Writes with a linear path add up to what their mixers put out (1e-4 relative: float32 sums in another order).
+// Writes with a linear path add up to what their mixers put out (1e-4 relative: float32 sums in another
+// order).
 TEST_P(methods_on, writes_add_up_to_the_mixer_output) {
   const auto seen = record(host_, prompts_[0].ids);
   for (int l = 0; l < host_.spec().layer_count(); ++l) {
@@ -59,7 +61,8 @@ TEST_P(methods_on, writes_add_up_to_the_mixer_output) {
     for (const mixer_spec& mixer : layer.mixers)
       if (mixer.write != write_path::measured) sum += writes_of(host_, seen, {l, mixer.kind}).colwise().sum();
     const bool attention_only = layer.mixers.size() == 1 && layer.mixers[0].kind == mixer_kind::attention;
-    const row_vector out = last_row(seen.at(hook_name({attention_only ? hook::attn_out : hook::mixer_out, l})));
+    const row_vector out =
+        last_row(seen.at(hook_name({attention_only ? hook::attn_out : hook::mixer_out, l})));
     EXPECT_LE((sum - out).norm(), 1e-4F * out.norm()) << "layer " << l;
   }
 }
@@ -120,7 +123,8 @@ TEST_P(methods_on, measured_writes_equal_two_runs) {
   const std::vector<token_sequence> prompt{prompts_[0].ids};
   row_vector with, without;
   auto keep = [&](row_vector& into) {
-    return observe<hook::resid_post>(at_layer(id.layer), [&into](const site&, const_activation_view x) { into = x.last_row(); });
+    return observe<hook::resid_post>(at_layer(id.layer),
+                                     [&into](const site&, const_activation_view x) { into = x.last_row(); });
   };
   auto plain = keep(with);
   host_.run(prompt, plain, logit_rows::none);
@@ -146,8 +150,10 @@ TEST(score_heads_errors, say_what_is_wrong) {
   EXPECT_THAT(message({{1, 2}, {3, 3}, 3}), ::testing::HasSubstr("share one token"));
   EXPECT_THAT(message({{1, 2}, {3, 4}, 5}), ::testing::HasSubstr("token 5 is none of the 2 labels"));
   EXPECT_THAT(message({{}, {3, 4}, 3}), ::testing::HasSubstr("prompt 0 is empty"));
-  EXPECT_THAT(message({{1, 500}, {3, 4}, 3}), ::testing::HasSubstr("prompt 0, token 1: id 500 is outside the vocabulary of 128"));
-  EXPECT_THAT(message({token_sequence(300, 1), {3, 4}, 3}), ::testing::HasSubstr("300 tokens, the model's context holds 256"));
+  EXPECT_THAT(message({{1, 500}, {3, 4}, 3}),
+              ::testing::HasSubstr("prompt 0, token 1: id 500 is outside the vocabulary of 128"));
+  EXPECT_THAT(message({token_sequence(300, 1), {3, 4}, 3}),
+              ::testing::HasSubstr("300 tokens, the model's context holds 256"));
 }
 
 }  // namespace

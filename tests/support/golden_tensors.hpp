@@ -11,13 +11,14 @@
 
 namespace iclmech::test {
 
-/// Limit on |x - golden| / max(1, max |golden|). float32 implementations agree to about 5e-6; the smallest real mistakes
-/// tried (a wrong epsilon, the other gelu) move logits by 1e-3.
+/// Limit on |x - golden| / max(1, max |golden|). float32 implementations agree to about 5e-6; the smallest
+/// real mistakes tried (a wrong epsilon, the other gelu) move logits by 1e-3.
 inline constexpr float golden_tolerance = 5e-5F;
 
 class golden_tensors {
  public:
-  explicit golden_tensors(const std::string& model) : file_(read_safetensors(golden_folder(model) + "/golden.safetensors")) {}
+  explicit golden_tensors(const std::string& model)
+      : file_(read_safetensors(golden_folder(model) + "/golden.safetensors")) {}
 
   bool has(const std::string& name) const { return file_.find(name) != nullptr; }
   row_matrix operator[](const std::string& name) const { return file_.read_matrix(file_.require(name)); }

@@ -19,8 +19,8 @@ any_host golden_host(const std::string& model, bool packed = false);
 /// A reference engine with any model file.
 any_host file_host(const std::string& path, bool packed = false);
 
-/// Logits of a golden model that is given the first `together` tokens at once and then one token at a time: one row for
-/// each step.
+/// Logits of a golden model that is given the first `together` tokens at once and then one token at a time:
+/// one row for each step.
 row_matrix golden_decoded(const std::string& model, const token_sequence& ids, std::size_t together);
 row_matrix golden_decoded(const std::string& model, const token_sequence& ids, std::size_t together,
                           any_hooks& hook_functions);

@@ -6,8 +6,8 @@
 
 namespace iclmech::test {
 
-/// Layer 0: attention (4 heads of 8) and an MLP; 1: Mamba-2 (3 heads of 6); 2: attention (2) beside Mamba-1 (5), both
-/// behind norms; 3: a shared block's attention (2) in front of a Mamba-2 mixer (3).
+/// Layer 0: attention (4 heads of 8) and an MLP; 1: Mamba-2 (3 heads of 6); 2: attention (2) beside Mamba-1
+/// (5), both behind norms; 3: a shared block's attention (2) in front of a Mamba-2 mixer (3).
 inline model_spec mixed_spec() {
   const auto attention = [](int heads, write_path write) {
     return mixer_spec{mixer_kind::attention, heads, 8, write, heads, 8, 0, 0, false};
@@ -21,8 +21,14 @@ inline model_spec mixed_spec() {
   spec.layers = {
       {{attention(4, write_path::linear)}, true, false, 16},
       {{mamba(mixer_kind::mamba2, 3, write_path::linear)}, false, false, 0},
-      {{attention(2, write_path::frozen_norm), mamba(mixer_kind::mamba1, 5, write_path::frozen_norm)}, false, false, 0},
-      {{attention(2, write_path::measured), mamba(mixer_kind::mamba2, 3, write_path::linear)}, false, true, 16}};
+      {{attention(2, write_path::frozen_norm), mamba(mixer_kind::mamba1, 5, write_path::frozen_norm)},
+       false,
+       false,
+       0},
+      {{attention(2, write_path::measured), mamba(mixer_kind::mamba2, 3, write_path::linear)},
+       false,
+       true,
+       16}};
   spec.observable = hook_mask::all();
   spec.editable = hook_mask::all();
   return spec;

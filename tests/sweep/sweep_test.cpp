@@ -17,7 +17,8 @@ constexpr double probability_tolerance = 1e-5;
 class sweep_on : public ::testing::TestWithParam<std::string> {
  protected:
   sweep_on() : host_(test::golden_host(GetParam())), random_(7) {
-    for (const std::size_t length : {9, 13}) prompts_.push_back(test::some_tokens(host_.spec(), length, length));
+    for (const std::size_t length : {9, 13})
+      prompts_.push_back(test::some_tokens(host_.spec(), length, length));
     // The likeliest tokens, because interventions move their probabilities most.
     no_hooks none;
     const row_matrix logits = host_.run(prompts_, none);
@@ -40,7 +41,8 @@ class sweep_on : public ::testing::TestWithParam<std::string> {
     double moved = 0.0;
     for (std::size_t v = 0; v < variants.size(); ++v) {
       EXPECT_NEAR(shared.variants[v], loop.variants[v], probability_tolerance) << "variant " << v;
-      moved = std::max(moved, std::abs(loop.variants[v] - loop.prompts[static_cast<std::size_t>(variants[v].prompt)]));
+      moved = std::max(
+          moved, std::abs(loop.variants[v] - loop.prompts[static_cast<std::size_t>(variants[v].prompt)]));
     }
     EXPECT_GT(moved, 1e-4) << "the interventions changed nothing, so the comparison says nothing";
   }
@@ -55,7 +57,8 @@ TEST_P(sweep_on, every_head_replaced_at_the_last_position) {
   std::vector<variant> variants;
   for (const head_id head : host_.spec().heads())
     for (int prompt : {0, 1})
-      variants.push_back({prompt, {replace_head(head, noise(host_.spec().mixer(head.layer, head.mixer).d_head))}});
+      variants.push_back(
+          {prompt, {replace_head(head, noise(host_.spec().mixer(head.layer, head.mixer).d_head))}});
   expect_same(variants);
   expect_same(variants, 40);  // split into many goes
 }
@@ -78,10 +81,12 @@ TEST_P(sweep_on, the_stream_the_mixers_and_the_mlp) {
     const layer_spec& parts = spec.layers[static_cast<std::size_t>(layer)];
     variants.push_back({0, {add_to_stream_at(layer, noise(spec.d_model))}});
     variants.push_back({1, {zero_output(hook::mixer_out, layer)}});
-    variants.push_back({0, {{hook::resid_post, layer, mixer_kind::attention, -1, position_choice::last(), 0.5F, {}}}});
+    variants.push_back(
+        {0, {{hook::resid_post, layer, mixer_kind::attention, -1, position_choice::last(), 0.5F, {}}}});
     if (parts.has_mlp || parts.shares_block) variants.push_back({1, {zero_output(hook::mlp_out, layer)}});
     if (parts.has_mlp)
-      variants.push_back({1, {{hook::resid_mid, layer, mixer_kind::attention, -1, position_choice::one(6), 0.5F, {}}}});
+      variants.push_back(
+          {1, {{hook::resid_mid, layer, mixer_kind::attention, -1, position_choice::one(6), 0.5F, {}}}});
   }
   expect_same(variants);
 }
@@ -103,10 +108,12 @@ TEST_P(sweep_on, states) {
   for (const mixer_id id : spec.mixer_ids()) {
     if (!is_state_space(id.mixer)) continue;
     const mixer_spec& mixer = spec.mixer(id.layer, id.mixer);
-    for (const position_choice where : {position_choice::last(), position_choice::one(3), position_choice::all()})
+    for (const position_choice where :
+         {position_choice::last(), position_choice::one(3), position_choice::all()})
       variants.push_back({0, {{hook::ssm_state, id.layer, id.mixer, mixer.heads - 1, where, 0.0F, {}}}});
-    variants.push_back({1, {{hook::ssm_state, id.layer, id.mixer, -1, position_choice::one(2), 1.0F,
-                             noise(mixer.width() * mixer.d_state)}}});
+    variants.push_back({1,
+                        {{hook::ssm_state, id.layer, id.mixer, -1, position_choice::one(2), 1.0F,
+                          noise(mixer.width() * mixer.d_state)}}});
   }
   if (variants.empty()) GTEST_SKIP() << "no state-space mixers";
   expect_same(variants);
@@ -115,7 +122,8 @@ TEST_P(sweep_on, states) {
 TEST_P(sweep_on, a_variant_without_edits_is_its_prompt) {
   const std::vector<variant> variants{{0, {}}, {1, {}}};
   const auto result = sweep(host_, prompts_, variants, reduce::answer_probability(answers_));
-  for (std::size_t p = 0; p < 2; ++p) EXPECT_NEAR(result.variants[p], result.prompts[p], probability_tolerance);
+  for (std::size_t p = 0; p < 2; ++p)
+    EXPECT_NEAR(result.variants[p], result.prompts[p], probability_tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(models, sweep_on, ::testing::ValuesIn(test::golden_models),
@@ -142,7 +150,8 @@ TEST(sweep_errors, name_the_variant_and_what_is_wrong) {
   far.positions = position_choice::one(3);
   EXPECT_THAT(message({0, {far}}), HasSubstr("position 3 is outside the prompt of 3 tokens"));
   EXPECT_THAT(message({0, {add_to_stream_at(0, vector::Constant(64, NAN))}}), HasSubstr("not finite"));
-  EXPECT_THAT(message({0, {{hook::pattern, 0, mixer_kind::attention, 0, {}, 0.0F, {}}}}), HasSubstr("hook_pattern"));
+  EXPECT_THAT(message({0, {{hook::pattern, 0, mixer_kind::attention, 0, {}, 0.0F, {}}}}),
+              HasSubstr("hook_pattern"));
 }
 
 }  // namespace

@@ -48,11 +48,11 @@ inline void set_thread_count(int count) noexcept {
 
 namespace detail {
 
-/// Calls `f(i)` once for every i in [0, n), in any order and on several threads; items are handed out one by
-/// one, so they should be coarse (tens of microseconds). Rethrows the first exception after the loop.
+/// Calls `f(i)` once for every i in [0, n), in any order and on up to `threads` threads; items are handed out
+/// one by one, so they should be coarse (tens of microseconds). Rethrows the first exception after the loop.
 template <typename F>
-void parallel_for(index n, const F& f) {
-  const int threads = static_cast<int>(std::min<index>(n, thread_count()));
+void parallel_for(index n, const F& f, int threads = thread_count()) {
+  threads = static_cast<int>(std::min<index>(n, threads));
   if (threads <= 1) {
     for (index i = 0; i < n; ++i) f(i);
     return;

@@ -1,6 +1,7 @@
 #ifndef ICLMECH_ENGINE_FORWARD_PASS_HPP
 #define ICLMECH_ENGINE_FORWARD_PASS_HPP
-// The rows in flight during one run: which sequence and position each is, how forks join, how hooks fire on them.
+// The rows in flight during one run: which sequence and position each is, how forks join, how hooks fire on
+// them.
 
 #include <algorithm>
 #include <initializer_list>
@@ -15,13 +16,14 @@
 
 namespace iclmech {
 
-/// Consecutive rows of one sequence. Positions count memory tokens, so the first row of a prompt is position 0.
+/// Consecutive rows of one sequence. Positions count memory tokens, so the first row of a prompt is position
+/// 0.
 struct segment {
   int sequence = 0;
   index first_row = 0;
   index rows = 0;
   index first_position = 0;
-  int parent = -1;                  ///< index of the segment that holds the earlier positions; -1: none or the cache
+  int parent = -1;  ///< index of the segment that holds the earlier positions; -1: none or the cache
   sequence_cache* cache = nullptr;  ///< earlier positions of a sequence that goes on, and where to keep these
 
   index end_row() const { return first_row + rows; }
@@ -32,8 +34,8 @@ template <hooks H>
 class forward_pass {
  public:
   /// `capacity`: the rows there will be once every fork has joined.
-  forward_pass(workspace& memory, H& hook_functions, const model_config& model, std::span<const rope_table> tables,
-               index capacity)
+  forward_pass(workspace& memory, H& hook_functions, const model_config& model,
+               std::span<const rope_table> tables, index capacity)
       : work(memory), config(model), ropes(tables), hooks_(hook_functions), capacity_(capacity) {}
 
   workspace& work;
@@ -64,9 +66,10 @@ class forward_pass {
   /// A buffer whose rows new forks copy from their prompts, until `forget` or the end of the pass.
   void keep(activation_buffer& buffer) { kept_.push_back(&buffer); }
 
-  /// Lets the forks of a stage (and all earlier ones) join: their rows are copied from their prompts', in the kept
-  /// buffers and in `also`. Returns the number of rows that stood there before.
-  index join(int layer, fork_stage stage, mixer_kind mixer, std::initializer_list<activation_buffer*> also = {}) {
+  /// Lets the forks of a stage (and all earlier ones) join: their rows are copied from their prompts', in the
+  /// kept buffers and in `also`. Returns the number of rows that stood there before.
+  index join(int layer, fork_stage stage, mixer_kind mixer,
+             std::initializer_list<activation_buffer*> also = {}) {
     const index before = row_count();
     const int now = key(layer, stage, mixer);
     while (next_ < pending_.size() &&
@@ -86,8 +89,8 @@ class forward_pass {
     return before;
   }
 
-  /// Fires point P on every segment. `values` is row-aligned, [row_count() x width]; with `heads` > 0 a row is seen
-  /// as [heads x width/heads].
+  /// Fires point P on every segment. `values` is row-aligned, [row_count() x width]; with `heads` > 0 a row
+  /// is seen as [heads x width/heads].
   template <hook P>
   void fire(int layer, mixer_kind mixer, matrix_view values, index heads = 0) {
     if constexpr (can_fire<H, P>) {
@@ -153,7 +156,8 @@ class forward_pass {
     int sequence;
   };
 
-  // The order of stages in a layer. Two mixers in parallel (Hymba) share one join, so the block asks with the later.
+  // The order of stages in a layer. Two mixers in parallel (Hymba) share one join, so the block asks with the
+  // later.
   static int key(int layer, fork_stage stage, mixer_kind mixer) {
     constexpr int stages = 4;
     const int within = stage == fork_stage::resid_pre   ? 0

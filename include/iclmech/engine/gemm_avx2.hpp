@@ -22,8 +22,10 @@ namespace iclmech::detail::avx2 {
 
 inline constexpr index panel_depth = 256;      ///< columns of a piece, whole blocks of every encoding
 inline constexpr index max_panel_depth = 384;  ///< the last piece may be this large, so that none is tiny
-inline constexpr index row_depth = 1024;       ///< columns of a piece when there are few rows of X
-inline constexpr index few_rows = 4;           ///< from here on tiles are faster than scalar products
+inline const index max_blocks = getenv("MB") ? atol(getenv("MB")) : 48;
+inline constexpr index row_depth = 1024;  ///< columns of a piece when there are few rows of X
+inline const index few_rows =
+    getenv("FR") ? atol(getenv("FR")) : 4;     ///< from here on tiles are faster than scalar products
 inline constexpr index serial_work = 1 << 16;  ///< multiplications that are not worth waking a thread for
 
 inline index piece(index remaining) { return remaining <= max_panel_depth ? remaining : panel_depth; }
@@ -78,9 +80,33 @@ inline void decode_panel(const stored_matrix& w, index first_row, index column, 
   }
 }
 
-/// The tiles of the row blocks [first_block, last_block) of `x` (interleaved, `rows` rows in all) with the
-/// panels [first_panel, last_panel) of W.
-inline void multiply_panels(const float* x, index rows, index first_block, index last_block,
+/// X, interleaved for the tiles: one piece of columns after the other, in it one block of 6 rows after the
+/// other.
+struct interleaved_matrix {
+  float* values;
+  index rows;
+  index cols;
+
+  index blocks() const { return (rows + tile_rows - 1) / tile_rows; }
+  index height(index block) const { return std::min(tile_rows, rows - block * tile_rows); }
+  float* at(index block, index column, index depth) const {
+    return values + (column * blocks() + block * depth) * tile_rows;
+  }
+
+  /// Fills the blocks [begin, end) from `x`.
+  void fill(const const_matrix_ref& x, index begin, index end) const {
+    for (index column = 0, depth = 0; column < cols; column += depth) {
+      depth = piece(cols - column);
+      for (index b = begin; b < end; ++b) {
+        interleave_rows(x.data() + b * tile_rows * x.outerStride() + column, x.outerStride(), height(b),
+                        depth, at(b, column, depth));
+      }
+    }
+  }
+};
+
+/// The tiles of the row blocks [first_block, last_block) of X with the panels [first_panel, last_panel) of W.
+inline void multiply_panels(const interleaved_matrix& x, index first_block, index last_block,
                             const stored_matrix& w, index first_panel, index last_panel, matrix_ref y,
                             bool accumulate) {
   alignas(64) float panel[panel_width * max_panel_depth];
@@ -95,16 +121,15 @@ inline void multiply_panels(const float* x, index rows, index first_block, index
       const index width = std::min(panel_width, w.rows - p * panel_width);
       for (index b = first_block; b < last_block; ++b) {
         next.advance(lines);
-        const index height = std::min(tile_rows, rows - b * tile_rows);
-        const float* const block = x + (b * w.cols + column) * tile_rows;
+        const float* const block = x.at(b, column, depth);
         float* const target = y.data() + b * tile_rows * stride + p * panel_width;
         if (width == panel_width) {
-          multiply_tile(block, panel, depth, target, stride, height, add);
+          multiply_tile(block, panel, depth, target, stride, x.height(b), add);
           continue;
         }
         float edge[tile_rows * panel_width];
-        multiply_tile(block, panel, depth, edge, panel_width, height, false);
-        for (index r = 0; r < height; ++r) {
+        multiply_tile(block, panel, depth, edge, panel_width, x.height(b), false);
+        for (index r = 0; r < x.height(b); ++r) {
           for (index c = 0; c < width; ++c) {
             target[r * stride + c] = (add ? target[r * stride + c] : 0.0F) + edge[r * panel_width + c];
           }
@@ -141,46 +166,45 @@ inline void multiply_rows(const const_matrix_ref& x, const stored_matrix& w, ind
 
 /// Y (+)= X W^T; the shapes fit and none is empty.
 inline void multiply(const const_matrix_ref& x, const stored_matrix& w, matrix_ref y, bool accumulate) {
-  const bool serial = x.rows() * w.rows * w.cols < serial_work;
-  const index threads = serial ? 1 : thread_count();
+  const int threads = x.rows() * w.rows * w.cols < serial_work ? 1 : thread_count();
   if (x.rows() < few_rows) {
     const index quads = (w.rows + 3) / 4;
-    const auto rows = [&](index begin, index end) {
-      multiply_rows(x, w, 4 * begin, std::min(4 * end, w.rows), y, accumulate);
-    };
-    if (serial) return rows(0, quads);
-    const index pieces = std::min(quads, 4 * threads);
-    parallel_for(pieces, [&](index i) { rows(quads * i / pieces, quads * (i + 1) / pieces); });
+    const index tasks = std::min<index>(quads, threads == 1 ? 1 : 4 * threads);
+    parallel_for(
+        tasks,
+        [&](index i) {
+          multiply_rows(x, w, 4 * (quads * i / tasks), std::min(w.rows, 4 * (quads * (i + 1) / tasks)), y,
+                        accumulate);
+        },
+        threads);
     return;
   }
 
-  static thread_local std::vector<float> interleaved;
-  const index blocks = (x.rows() + tile_rows - 1) / tile_rows;
-  const std::size_t needed = static_cast<std::size_t>(blocks * tile_rows * w.cols);
-  if (interleaved.size() < needed) interleaved.resize(needed);
-  float* const packed = interleaved.data();
-  parallel_for_ranges(blocks, serial ? blocks : serial_work / (tile_rows * w.cols) + 1,
-                      [&](index begin, index end) {
-                        for (index b = begin; b < end; ++b) {
-                          interleave_rows(x.data() + b * tile_rows * x.outerStride(), x.outerStride(),
-                                          std::min(tile_rows, x.rows() - b * tile_rows), w.cols,
-                                          packed + b * tile_rows * w.cols);
-                        }
-                      });
+  static thread_local std::vector<float> memory;
+  interleaved_matrix interleaved{nullptr, x.rows(), x.cols()};
+  const index blocks = interleaved.blocks();
+  const std::size_t needed = static_cast<std::size_t>(blocks * tile_rows * x.cols());
+  if (memory.size() < needed) memory.resize(needed);
+  interleaved.values = memory.data();
+  const index fills = std::clamp<index>(x.size() / serial_work, 1, threads);
+  parallel_for(
+      fills, [&](index i) { interleaved.fill(x, blocks * i / fills, blocks * (i + 1) / fills); }, threads);
 
-  // Tasks small enough that no thread waits long for the last one; rows are split only when panels are
-  // scarce.
+  // Tasks are small enough that no thread waits long for the last one, and have no more rows than fit into
+  // the second-level cache.
   const index panels = (w.rows + panel_width - 1) / panel_width;
   const index group = std::clamp<index>(panels / (4 * threads), 1, 8);
   const index groups = (panels + group - 1) / group;
-  const index parts = std::clamp<index>(2 * threads / groups, 1, (blocks + 3) / 4);
-  const auto task = [&](index i) {
-    const index g = i / parts, part = i % parts;
-    multiply_panels(packed, x.rows(), blocks * part / parts, blocks * (part + 1) / parts, w, g * group,
-                    std::min(panels, (g + 1) * group), y, accumulate);
-  };
-  if (threads == 1) return multiply_panels(packed, x.rows(), 0, blocks, w, 0, panels, y, accumulate);
-  parallel_for(groups * parts, task);
+  const index parts = std::max((blocks + max_blocks - 1) / max_blocks,
+                               std::clamp<index>(2 * threads / groups, 1, (blocks + 3) / 4));
+  parallel_for(
+      groups * parts,
+      [&](index i) {
+        const index g = i / parts, part = i % parts;
+        multiply_panels(interleaved, blocks * part / parts, blocks * (part + 1) / parts, w, g * group,
+                        std::min(panels, (g + 1) * group), y, accumulate);
+      },
+      threads);
 }
 
 }  // namespace iclmech::detail::avx2

@@ -29,7 +29,8 @@ class gguf_fields {
   int layer_count() const {
     const auto count = require<std::int32_t>("block_count");
     if (count > max_layers)
-      throw file_error(file_.path(), name("block_count"), "is " + std::to_string(count) + ", more than any model's");
+      throw file_error(file_.path(), name("block_count"),
+                       "is " + std::to_string(count) + ", more than any model's");
     return count;
   }
 
@@ -58,7 +59,8 @@ inline rope_config gguf_rope(const gguf_fields& f, int head_dim, double theta) {
     rope.scaling = rope_scaling::linear;
     rope.factor = f.require<float>("rope.scaling.factor");
   } else if (scaling != "none" && scaling != "llama3") {
-    throw file_error(f.file().path(), f.name("rope.scaling.type"), "'" + scaling + "' is not supported: none and linear are");
+    throw file_error(f.file().path(), f.name("rope.scaling.type"),
+                     "'" + scaling + "' is not supported: none and linear are");
   }
   // Llama 3's scaling comes as divisors of the frequencies, one per pair.
   if (const tensor_entry* divisors = f.file().tensors().find("rope_freqs.weight"))

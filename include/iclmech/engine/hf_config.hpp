@@ -71,12 +71,14 @@ class hf_fields {
   template <class T>
   T convert(const char* name, const nlohmann::json& value) const {
     if constexpr (std::is_integral_v<T>) {
-      if (value.is_number_integer() && value.get<double>() >= 0 && value.get<double>() <= 1 << 30) return value.get<T>();
+      if (value.is_number_integer() && value.get<double>() >= 0 && value.get<double>() <= 1 << 30)
+        return value.get<T>();
       if (value.is_number_float() && value.get<double>() == std::floor(value.get<double>()) &&
           std::abs(value.get<double>()) <= 1 << 30)
         return static_cast<T>(value.get<double>());
       // Negative values stand for "not set" in some configurations.
-      if (value.is_number_integer() && value.get<double>() < 0 && value.get<double>() >= -(1 << 30)) return value.get<T>();
+      if (value.is_number_integer() && value.get<double>() < 0 && value.get<double>() >= -(1 << 30))
+        return value.get<T>();
       fail(name, "must be a whole number, it is " + value.dump());
     } else {
       if (value.is_number()) return value.get<T>();
@@ -89,18 +91,22 @@ class hf_fields {
     }
   }
 
-  [[noreturn]] void fail(const char* name, const std::string& problem) const { throw file_error(path_, name, problem); }
+  [[noreturn]] void fail(const char* name, const std::string& problem) const {
+    throw file_error(path_, name, problem);
+  }
 
   /// file_error naming both fields and values unless they are equal.
   void require_equal(const std::string& a, index value_a, const std::string& b, index value_b) const {
     if (value_a != value_b)
-      throw file_error(path_, a + " and " + b, "contradict each other: " + a + " is " + std::to_string(value_a) + ", " +
-                                                   b + " is " + std::to_string(value_b));
+      throw file_error(path_, a + " and " + b,
+                       "contradict each other: " + a + " is " + std::to_string(value_a) + ", " + b + " is " +
+                           std::to_string(value_b));
   }
   void require_divides(const std::string& small, index a, const std::string& large, index b) const {
     if (a <= 0 || b <= 0 || b % a != 0)
-      throw file_error(path_, small + " and " + large, "do not fit: " + small + " (" + std::to_string(a) +
-                                                           ") must divide " + large + " (" + std::to_string(b) + ")");
+      throw file_error(path_, small + " and " + large,
+                       "do not fit: " + small + " (" + std::to_string(a) + ") must divide " + large + " (" +
+                           std::to_string(b) + ")");
   }
 
  private:
@@ -164,7 +170,8 @@ inline void hf_transformer(const hf_fields& f, model_config& c) {
   a.scale = static_cast<float>(1.0 / std::sqrt(gemma ? f.real("query_pre_attn_scalar", 256.0) : a.d_key));
   a.softcap = static_cast<float>(f.real("attn_logit_softcapping", 0.0));
   c.norm_eps = static_cast<float>(f.real("rms_norm_eps", 1e-6));
-  c.mlp_activation = gemma ? hf_activation(f, "hidden_activation", "gelu_pytorch_tanh") : hf_activation(f, "hidden_act", "silu");
+  c.mlp_activation = gemma ? hf_activation(f, "hidden_activation", "gelu_pytorch_tanh")
+                           : hf_activation(f, "hidden_act", "silu");
   c.logit_softcap = static_cast<float>(f.real("final_logit_softcapping", 0.0));
   const int d_mlp = f.integer("intermediate_size"), window = f.integer("sliding_window", gemma ? 4096 : 0);
 
@@ -176,14 +183,16 @@ inline void hf_transformer(const hf_fields& f, model_config& c) {
   }
   if (gemma && f.has("layer_types")) {
     const auto types = f.texts("layer_types");
-    f.require_equal("the length of layer_types", static_cast<index>(types.size()), "num_hidden_layers", layers);
+    f.require_equal("the length of layer_types", static_cast<index>(types.size()), "num_hidden_layers",
+                    layers);
     for (std::size_t l = 0; l < types.size(); ++l) sliding[l] = types[l] == "sliding_attention";
   } else if (gemma) {
     const int pattern = f.integer("sliding_window_pattern", f.integer("_sliding_window_pattern", 6));
     if (pattern <= 0) f.fail("sliding_window_pattern", "must be positive");
     for (int l = 0; l < layers; ++l) sliding[static_cast<std::size_t>(l)] = (l + 1) % pattern != 0;
   } else if (f.flag("use_sliding_window", false)) {
-    for (int l = f.integer("max_window_layers", 28); l < layers; ++l) sliding[static_cast<std::size_t>(l)] = true;
+    for (int l = f.integer("max_window_layers", 28); l < layers; ++l)
+      sliding[static_cast<std::size_t>(l)] = true;
   }
 
   rope_config full, local;
@@ -216,7 +225,8 @@ inline void hf_mamba(const hf_fields& f, model_config& c) {
   state_space_config s;
   s.d_inner = f.integer("intermediate_size", f.integer("expand", ssm.integer("expand", 2)) * c.d_model);
   if (f.has("intermediate_size") && f.has("expand"))
-    f.require_equal("intermediate_size", s.d_inner, "expand * hidden_size", index{f.integer("expand")} * c.d_model);
+    f.require_equal("intermediate_size", s.d_inner, "expand * hidden_size",
+                    index{f.integer("expand")} * c.d_model);
   s.d_conv = f.integer("conv_kernel", ssm.integer("d_conv", 4));
   c.norm_eps = s.norm_eps = static_cast<float>(f.real("layer_norm_epsilon", 1e-5));
   if (c.arch == architecture::mamba) {
@@ -267,12 +277,14 @@ inline void hf_zamba2(const hf_fields& f, model_config& c) {
   f.require_divides("num_attention_heads", a.heads, "2 * hidden_size", index{2} * c.d_model);
   a.d_key = a.d_value = 2 * c.d_model / a.heads;
   if (f.has("attention_head_dim"))
-    f.require_equal("attention_head_dim", f.integer("attention_head_dim"), "2 * hidden_size / num_attention_heads", a.d_key);
+    f.require_equal("attention_head_dim", f.integer("attention_head_dim"),
+                    "2 * hidden_size / num_attention_heads", a.d_key);
   a.scale = static_cast<float>(1.0 / std::sqrt(a.d_key / 2.0));
   if (f.flag("use_mem_rope", false)) a.rope = hf_rope(f, a.d_key);
 
   const auto kinds = f.texts("layers_block_type");
-  f.require_equal("the length of layers_block_type", static_cast<index>(kinds.size()), "num_hidden_layers", layers);
+  f.require_equal("the length of layers_block_type", static_cast<index>(kinds.size()), "num_hidden_layers",
+                  layers);
   const int d_mlp = f.integer("intermediate_size");
   if (d_mlp <= 0) f.fail("intermediate_size", "must be positive");
   c.adapter_rank = f.integer("adapter_rank", 128);
@@ -287,7 +299,8 @@ inline void hf_zamba2(const hf_fields& f, model_config& c) {
     } else if (kind == "mamba" || kind == "linear_attention") {
       c.layers.push_back({std::nullopt, s, 0, -1, -1});
     } else {
-      f.fail("layers_block_type", "'" + kind + "' is not a layer kind: linear_attention (or mamba) and hybrid are");
+      f.fail("layers_block_type",
+             "'" + kind + "' is not a layer kind: linear_attention (or mamba) and hybrid are");
     }
   }
   if (f.has("hybrid_layer_ids")) {
@@ -296,7 +309,8 @@ inline void hf_zamba2(const hf_fields& f, model_config& c) {
       if (c.layers[l].attention) ids.push_back(static_cast<int>(l));
     if (ids != f.integers("hybrid_layer_ids"))
       f.fail("hybrid_layer_ids", f.raw("hybrid_layer_ids").dump() +
-                                     " contradicts layers_block_type, whose hybrid layers are " + nlohmann::json(ids).dump());
+                                     " contradicts layers_block_type, whose hybrid layers are " +
+                                     nlohmann::json(ids).dump());
   }
 }
 
@@ -327,7 +341,8 @@ inline void hf_hymba(const hf_fields& f, model_config& c) {
   s.d_inner = f.integer("mamba_expand", 2) * c.d_model;
   s.d_state = f.integer("mamba_d_state", 16);
   s.d_conv = f.integer("mamba_d_conv", 4);
-  s.dt_rank = f.has("mamba_dt_rank") && f.raw("mamba_dt_rank") != "auto" ? f.integer("mamba_dt_rank") : (c.d_model + 15) / 16;
+  s.dt_rank = f.has("mamba_dt_rank") && f.raw("mamba_dt_rank") != "auto" ? f.integer("mamba_dt_rank")
+                                                                         : (c.d_model + 15) / 16;
   s.inner_norms = f.flag("mamba_inner_layernorms", true);
   c.norm_eps = static_cast<float>(f.real("rms_norm_eps", 1e-6));
   c.memory_tokens = f.integer("num_memory_tokens", 0);
@@ -352,7 +367,8 @@ inline void hf_hymba(const hf_fields& f, model_config& c) {
   a.d_key = c.d_model / a.heads;
   a.d_value = s.d_inner / a.heads;
   if (f.integer("v_head_dim", -1) > 0)
-    f.require_equal("v_head_dim", f.integer("v_head_dim"), "mamba_expand * hidden_size / num_attention_heads", a.d_value);
+    f.require_equal("v_head_dim", f.integer("v_head_dim"), "mamba_expand * hidden_size / num_attention_heads",
+                    a.d_value);
   a.scale = static_cast<float>(1.0 / std::sqrt(a.d_key));
   if (f.flag("rope", true)) {
     rope_config rope;
@@ -388,30 +404,43 @@ inline model_config read_hf_config(const std::string& path) {
   const detail::hf_fields f(path, read_json_file(path));
   model_config c;
   std::string type = f.text("model_type", "");
-  if (type.empty() && f.has("ssm_cfg")) type = f.object("ssm_cfg").text("layer", "Mamba1") == "Mamba2" ? "mamba2" : "mamba";
+  if (type.empty() && f.has("ssm_cfg"))
+    type = f.object("ssm_cfg").text("layer", "Mamba1") == "Mamba2" ? "mamba2" : "mamba";
   if (type == "gemma3_text") type = "gemma3";
   const auto arch = std::find_if(all_architectures.begin(), all_architectures.end(),
                                  [&type](architecture a) { return to_string(a) == type; });
   if (arch == all_architectures.end())
-    throw file_error(path, "model_type", "'" + type + "' is not supported: llama, qwen2, gemma3_text, mamba, mamba2, "
-                                                      "zamba2 and hymba are");
+    throw file_error(path, "model_type",
+                     "'" + type +
+                         "' is not supported: llama, qwen2, gemma3_text, mamba, mamba2, "
+                         "zamba2 and hymba are");
   c.arch = *arch;
   c.d_model = f.has("hidden_size") ? f.integer("hidden_size") : f.integer("d_model");
   if (c.d_model <= 0) f.fail(f.has("hidden_size") ? "hidden_size" : "d_model", "must be positive");
   c.vocab_size = f.integer("vocab_size");
   if (const int multiple = f.integer("pad_vocab_size_multiple", 0); multiple > 0 && !f.has("model_type"))
     c.vocab_size = (c.vocab_size + multiple - 1) / multiple * multiple;
-  c.tied_embeddings = f.flag("tie_word_embeddings", f.flag("tie_embeddings", c.arch == architecture::gemma3 || c.arch == architecture::zamba2 ||
-                                                                                 c.arch == architecture::mamba));
+  c.tied_embeddings =
+      f.flag("tie_word_embeddings",
+             f.flag("tie_embeddings", c.arch == architecture::gemma3 || c.arch == architecture::zamba2 ||
+                                          c.arch == architecture::mamba));
   c.context_length = f.integer("max_position_embeddings", 0);
   switch (c.arch) {
     case architecture::llama:
     case architecture::qwen2:
-    case architecture::gemma3: detail::hf_transformer(f, c); break;
+    case architecture::gemma3:
+      detail::hf_transformer(f, c);
+      break;
     case architecture::mamba:
-    case architecture::mamba2: detail::hf_mamba(f, c); break;
-    case architecture::zamba2: detail::hf_zamba2(f, c); break;
-    case architecture::hymba: detail::hf_hymba(f, c); break;
+    case architecture::mamba2:
+      detail::hf_mamba(f, c);
+      break;
+    case architecture::zamba2:
+      detail::hf_zamba2(f, c);
+      break;
+    case architecture::hymba:
+      detail::hf_hymba(f, c);
+      break;
   }
   return c;
 }

@@ -24,7 +24,8 @@ struct linear {
     if (adapter_in.rows() > 0) {
       const auto needed = static_cast<std::size_t>(x.rows() * adapter_in.rows());
       if (scratch.size() < needed) scratch.resize(needed);
-      matrix_view middle(scratch.data(), x.rows(), adapter_in.rows(), Eigen::OuterStride<>(adapter_in.rows()));
+      matrix_view middle(scratch.data(), x.rows(), adapter_in.rows(),
+                         Eigen::OuterStride<>(adapter_in.rows()));
       adapter_in.multiply(x, middle);
       adapter_out.multiply(middle, y, true);
     }

@@ -23,9 +23,11 @@ inline model_config read_model_config(const std::string& path, const load_option
   namespace fs = std::filesystem;
   const bool gguf = fs::is_regular_file(path) && fs::path(path).extension() == ".gguf";
   if (!gguf && !fs::is_directory(path))
-    throw file_error(path, "model", fs::exists(path) ? "is neither a .gguf file nor a folder with config.json"
-                                                     : "does not exist");
-  model_config config = gguf ? read_gguf_config(gguf_file(path)) : read_hf_config((fs::path(path) / "config.json").string());
+    throw file_error(
+        path, "model",
+        fs::exists(path) ? "is neither a .gguf file nor a folder with config.json" : "does not exist");
+  model_config config =
+      gguf ? read_gguf_config(gguf_file(path)) : read_hf_config((fs::path(path) / "config.json").string());
   config.name = fs::path(path).filename().empty() ? fs::path(path).parent_path().filename().string()
                                                   : fs::path(path).filename().string();
   if (config.arch == architecture::mamba)

@@ -1,7 +1,7 @@
 #ifndef ICLMECH_ENGINE_LOAD_HOST_HPP
 #define ICLMECH_ENGINE_LOAD_HOST_HPP
-// A model file as a ready host of one type. Include it in one source file of a program: the engine is compiled there,
-// and everything else only sees any_host.
+// A model file as a ready host of one type. Include it in one source file of a program: the engine is
+// compiled there, and everything else only sees any_host.
 
 #include "iclmech/engine/load.hpp"
 #include "iclmech/engine/reference_engine.hpp"

@@ -1,6 +1,7 @@
 #ifndef ICLMECH_ENGINE_MODEL_HPP
 #define ICLMECH_ENGINE_MODEL_HPP
-// A model in memory: its description, its blocks in order, its embeddings. Built from a configuration and weights.
+// A model in memory: its description, its blocks in order, its embeddings. Built from a configuration and
+// weights.
 
 #include <map>
 #include <string>
@@ -43,17 +44,23 @@ class model_builder {
   model build() && {
     const model_config& c = model_.config;
     const bool state_space = c.arch == architecture::mamba || c.arch == architecture::mamba2;
-    const std::string root = state_space ? "backbone." : source_.has("model.embed_tokens.weight") || source_.how().gguf
-                                                             ? "model."
-                                                             : "language_model.model.";
+    const std::string root = state_space ? "backbone."
+                             : source_.has("model.embed_tokens.weight") || source_.how().gguf
+                                 ? "model."
+                                 : "language_model.model.";
     const std::string embedding =
-        state_space ? source_.any_of({root + "embeddings.weight", root + "embedding.weight"}) : root + "embed_tokens.weight";
+        state_space ? source_.any_of({root + "embeddings.weight", root + "embedding.weight"})
+                    : root + "embed_tokens.weight";
     model_.embedding = source_.weight(embedding, c.vocab_size, c.d_model);
-    model_.unembedding = c.tied_embeddings ? model_.embedding : source_.weight("lm_head.weight", c.vocab_size, c.d_model);
+    model_.unembedding =
+        c.tied_embeddings ? model_.embedding : source_.weight("lm_head.weight", c.vocab_size, c.d_model);
     model_.final_norm = source_.values(
-        source_.any_of({root + "norm.weight", root + "norm_f.weight", root + "final_layernorm.weight"}), c.d_model);
-    if (c.memory_tokens > 0) model_.memory = source_.matrix(root + "memory_tokens", c.memory_tokens, c.d_model);
-    for (std::size_t l = 0; l < c.layers.size(); ++l) add_layer(root + "layers." + std::to_string(l) + ".", l);
+        source_.any_of({root + "norm.weight", root + "norm_f.weight", root + "final_layernorm.weight"}),
+        c.d_model);
+    if (c.memory_tokens > 0)
+      model_.memory = source_.matrix(root + "memory_tokens", c.memory_tokens, c.d_model);
+    for (std::size_t l = 0; l < c.layers.size(); ++l)
+      add_layer(root + "layers." + std::to_string(l) + ".", l);
     model_.spec = describe_model(c);
     return std::move(model_);
   }
@@ -79,9 +86,9 @@ class model_builder {
       described.has_mlp = layer.d_mlp > 0 && !described.shares_block;
       if (const auto& a = layer.attention)
         described.mixers.push_back({mixer_kind::attention, a->heads, a->d_value,
-                                    described.shares_block               ? write_path::measured
-                                    : parallel || c.post_norms           ? write_path::frozen_norm
-                                                                         : write_path::linear,
+                                    described.shares_block     ? write_path::measured
+                                    : parallel || c.post_norms ? write_path::frozen_norm
+                                                               : write_path::linear,
                                     a->kv_heads, a->d_key, 0, 0, a->kv_source >= 0});
       if (const auto& s = layer.state_space) {
         const mixer_kind kind = s->dt_rank > 0 ? mixer_kind::mamba1 : mixer_kind::mamba2;
@@ -106,12 +113,14 @@ class model_builder {
       case architecture::qwen2:
       case architecture::gemma3: {
         const bool post = config().post_norms;
-        blocks.push_back(attention_block{*layer.attention, attention(at + "self_attn.", *layer.attention, d),
-                                         source_.values(at + "input_layernorm.weight", d),
-                                         post ? source_.values(at + "post_attention_layernorm.weight", d) : vector{}});
+        blocks.push_back(
+            attention_block{*layer.attention, attention(at + "self_attn.", *layer.attention, d),
+                            source_.values(at + "input_layernorm.weight", d),
+                            post ? source_.values(at + "post_attention_layernorm.weight", d) : vector{}});
         blocks.push_back(mlp_block{
             mlp(at + "mlp.", layer.d_mlp),
-            source_.values(at + (post ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight"), d),
+            source_.values(
+                at + (post ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight"), d),
             post ? source_.values(at + "post_feedforward_layernorm.weight", d) : vector{}});
         return;
       }
@@ -135,8 +144,8 @@ class model_builder {
         return;
       case architecture::hymba:
         blocks.push_back(hymba(at, l));
-        blocks.push_back(mlp_block{mlp(at + "moe.experts.0.", layer.d_mlp),
-                                   source_.values(at + "pre_moe_layernorm.weight", d), {}});
+        blocks.push_back(mlp_block{
+            mlp(at + "moe.experts.0.", layer.d_mlp), source_.values(at + "pre_moe_layernorm.weight", d), {}});
         return;
     }
   }
@@ -147,9 +156,7 @@ class model_builder {
 
   int rope(const attention_config& a) {
     if (!a.rope) return -1;
-    const auto same = [&a](const rope_config& r) {
-      return rope_frequencies(r) == rope_frequencies(*a.rope);
-    };
+    const auto same = [&a](const rope_config& r) { return rope_frequencies(r) == rope_frequencies(*a.rope); };
     auto& ropes = model_.ropes;
     auto it = std::find_if(ropes.begin(), ropes.end(), same);
     if (it == ropes.end()) it = ropes.insert(ropes.end(), *a.rope);
@@ -157,10 +164,17 @@ class model_builder {
   }
 
   attention_weights attention(const std::string& at, const attention_config& a, index inputs) {
-    const index q = index{a.heads} * a.d_key, k = index{a.kv_heads} * a.d_key, v = index{a.kv_heads} * a.d_value;
+    const index q = index{a.heads} * a.d_key, k = index{a.kv_heads} * a.d_key,
+                v = index{a.kv_heads} * a.d_value;
     attention_weights w;
-    w.q = {source_.weight(at + "q_proj.weight", q, inputs, a.d_key), source_.head_bias(at + "q_proj.bias", q, a.d_key), {}, {}};
-    w.k = {source_.weight(at + "k_proj.weight", k, inputs, a.d_key), source_.head_bias(at + "k_proj.bias", k, a.d_key), {}, {}};
+    w.q = {source_.weight(at + "q_proj.weight", q, inputs, a.d_key),
+           source_.head_bias(at + "q_proj.bias", q, a.d_key),
+           {},
+           {}};
+    w.k = {source_.weight(at + "k_proj.weight", k, inputs, a.d_key),
+           source_.head_bias(at + "k_proj.bias", k, a.d_key),
+           {},
+           {}};
     w.v = projection(at + "v_proj", v, inputs);
     w.o = projection(at + "o_proj", config().d_model, index{a.heads} * a.d_value);
     if (config().qk_norm) {
@@ -195,7 +209,8 @@ class model_builder {
     w.conv_bias = source_.optional_values(at + "conv1d.bias", s.d_inner);
     w.x_proj = projection(at + "x_proj" + list, s.dt_rank + index{2} * s.d_state, s.d_inner);
     w.dt_proj = projection(at + "dt_proj" + list, s.d_inner, s.dt_rank);
-    if (w.dt_proj.bias.size() == 0) source_.values(at + "dt_proj" + list + ".bias", s.d_inner);  // throws: it must be there
+    if (w.dt_proj.bias.size() == 0)
+      source_.values(at + "dt_proj" + list + ".bias", s.d_inner);  // throws: it must be there
     w.A = decay_rates(at + "A_log" + list, s.d_inner, s.d_state);
     w.D = source_.values(at + "D" + list, s.d_inner);
     if (s.inner_norms) {
@@ -206,7 +221,8 @@ class model_builder {
     return w;
   }
 
-  mamba2_block mamba2(const std::string& at, const std::string& norm, const state_space_config& s, bool side) const {
+  mamba2_block mamba2(const std::string& at, const std::string& norm, const state_space_config& s,
+                      bool side) const {
     const index d = config().d_model, mixed = s.d_inner + index{2} * s.groups * s.d_state;
     mamba2_weights w;
     w.conv_weight = source_.matrix(at + "conv1d.weight", mixed, s.d_conv);
@@ -215,8 +231,12 @@ class model_builder {
     w.A = decay_rates(at + "A_log", s.heads, 1).col(0);
     w.D = source_.values(at + "D", s.heads);
     w.gated_norm = source_.values(at + "norm.weight", s.d_inner);
-    return {s, std::move(w), projection(at + "in_proj", s.d_inner + mixed + s.heads, d),
-            projection(at + "out_proj", d, s.d_inner), source_.values(norm, d), side};
+    return {s,
+            std::move(w),
+            projection(at + "in_proj", s.d_inner + mixed + s.heads, d),
+            projection(at + "out_proj", d, s.d_inner),
+            source_.values(norm, d),
+            side};
   }
 
   hymba_block hymba(const std::string& at, std::size_t l) {
@@ -235,9 +255,10 @@ class model_builder {
     b.attention_norm = source_.values(at + "mamba.pre_avg_layernorm1.weight", s.d_inner);
     b.mamba_norm = source_.values(at + "mamba.pre_avg_layernorm2.weight", s.d_inner);
     b.rope = rope(a);
-    b.lends_keys = std::any_of(config().layers.begin(), config().layers.end(), [l](const layer_config& other) {
-      return other.attention && other.attention->kv_source == static_cast<int>(l);
-    });
+    b.lends_keys =
+        std::any_of(config().layers.begin(), config().layers.end(), [l](const layer_config& other) {
+          return other.attention && other.attention->kv_source == static_cast<int>(l);
+        });
     return b;
   }
 
@@ -248,9 +269,9 @@ class model_builder {
     const index d = config().d_model;
     std::string home = at + "shared_transformer.";
     if (!source_.has(home + "input_layernorm.weight")) {
-      const auto first = std::find_if(config().layers.begin(), config().layers.end(), [&layer](const layer_config& other) {
-        return other.shared_block == layer.shared_block;
-      });
+      const auto first = std::find_if(
+          config().layers.begin(), config().layers.end(),
+          [&layer](const layer_config& other) { return other.shared_block == layer.shared_block; });
       home = "model.layers." + std::to_string(first - config().layers.begin()) + ".shared_transformer.";
     }
     const index f = layer.d_mlp;
@@ -263,8 +284,14 @@ class model_builder {
       b.attention = attention(home + "self_attn.", a, 2 * d);
       const row_matrix both = source_.matrix(home + "feed_forward.gate_up_proj.weight", 2 * f, d);
       const vector bias = source_.optional_values(home + "feed_forward.gate_up_proj.bias", 2 * f);
-      b.mlp.gate = {weight_matrix(row_matrix(both.topRows(f))), bias.size() > 0 ? vector(bias.head(f)) : vector{}, {}, {}};
-      b.mlp.up = {weight_matrix(row_matrix(both.bottomRows(f))), bias.size() > 0 ? vector(bias.tail(f)) : vector{}, {}, {}};
+      b.mlp.gate = {weight_matrix(row_matrix(both.topRows(f))),
+                    bias.size() > 0 ? vector(bias.head(f)) : vector{},
+                    {},
+                    {}};
+      b.mlp.up = {weight_matrix(row_matrix(both.bottomRows(f))),
+                  bias.size() > 0 ? vector(bias.tail(f)) : vector{},
+                  {},
+                  {}};
       b.mlp.down = projection(home + "feed_forward.down_proj", d, f);
       b.mlp.act = config().mlp_activation;
       shared_[home] = {b.attention, b.mlp};
@@ -277,7 +304,8 @@ class model_builder {
   }
 
   // The adapters of one use of a shared block; gate and up share the first half of theirs.
-  void add_adapters(shared_attention_block& b, const std::string& home, const std::string& slot, index f) const {
+  void add_adapters(shared_attention_block& b, const std::string& home, const std::string& slot,
+                    index f) const {
     const index rank = config().adapter_rank;
     const auto add = [&](linear& to, const std::string& list) {
       const std::string at = home + "self_attn." + list + "." + slot + ".";

@@ -1,6 +1,7 @@
 #ifndef ICLMECH_ENGINE_MODEL_CONFIG_HPP
 #define ICLMECH_ENGINE_MODEL_CONFIG_HPP
-// The one description of a model that every file format maps to and every block is built from, and its checks.
+// The one description of a model that every file format maps to and every block is built from, and its
+// checks.
 
 #include <array>
 #include <limits>
@@ -18,20 +19,21 @@ namespace iclmech {
 
 enum class architecture : unsigned char { llama, qwen2, gemma3, mamba, mamba2, zamba2, hymba };
 
-inline constexpr std::array all_architectures{architecture::llama,  architecture::qwen2,  architecture::gemma3,
-                                              architecture::mamba,  architecture::mamba2, architecture::zamba2,
+inline constexpr std::array all_architectures{architecture::llama, architecture::qwen2,  architecture::gemma3,
+                                              architecture::mamba, architecture::mamba2, architecture::zamba2,
                                               architecture::hymba};
 
 constexpr std::string_view to_string(architecture a) {
-  constexpr std::array<std::string_view, 7> names{"llama", "qwen2", "gemma3", "mamba", "mamba2", "zamba2", "hymba"};
+  constexpr std::array<std::string_view, 7> names{"llama",  "qwen2",  "gemma3", "mamba",
+                                                  "mamba2", "zamba2", "hymba"};
   return names[static_cast<std::size_t>(a)];
 }
 
 /// Far more layers than any model has: a larger count in a file is damage, not a reason to allocate.
 inline constexpr int max_layers = 1 << 14;
 
-/// Attention of one layer. Keys that a query sees: `window` of them counting its own position (0: all), and always
-/// the first `always_visible` rows.
+/// Attention of one layer. Keys that a query sees: `window` of them counting its own position (0: all), and
+/// always the first `always_visible` rows.
 struct attention_config {
   int heads = 0;
   int kv_heads = 0;
@@ -45,9 +47,9 @@ struct attention_config {
   int kv_source = -1;  ///< the layer whose keys and values are used; -1: its own
 };
 
-/// Channel groups that a Mamba-1 mixer is divided into, to be its heads, where the caller does not choose. Mamba-1 has
-/// no heads of its own; eight groups are coarse enough to carry a function each and as many as the attention heads of
-/// small transformers, so that maps can be compared.
+/// Channel groups that a Mamba-1 mixer is divided into, to be its heads, where the caller does not choose.
+/// Mamba-1 has no heads of its own; eight groups are coarse enough to carry a function each and as many as
+/// the attention heads of small transformers, so that maps can be compared.
 inline constexpr int default_channel_groups = 8;
 
 /// State-space mixer of one layer (Mamba-1 or Mamba-2; fields of the other kind are unused).
@@ -60,16 +62,16 @@ struct state_space_config {
   int dt_rank = 0;  ///< Mamba-1
   float dt_min = 0.0F;
   float dt_max = std::numeric_limits<float>::infinity();
-  float norm_eps = 1e-5F;        ///< Mamba-2: gated norm
-  bool inner_norms = false;      ///< Hymba: norms of dt, B and C
+  float norm_eps = 1e-5F;    ///< Mamba-2: gated norm
+  bool inner_norms = false;  ///< Hymba: norms of dt, B and C
 };
 
 struct layer_config {
   std::optional<attention_config> attention;
   std::optional<state_space_config> state_space;
-  int d_mlp = 0;         ///< 0: no MLP; with a shared block: of that block
-  int shared_block = -1; ///< Zamba2 hybrid layers: which shared transformer block runs first
-  int shared_use = -1;   ///< and which of its uses this is (the adapter slot)
+  int d_mlp = 0;          ///< 0: no MLP; with a shared block: of that block
+  int shared_block = -1;  ///< Zamba2 hybrid layers: which shared transformer block runs first
+  int shared_use = -1;    ///< and which of its uses this is (the adapter slot)
 };
 
 /// Everything about a model but its weights.
@@ -85,11 +87,11 @@ struct model_config {
   float embedding_scale = 1.0F;
   float logit_softcap = 0.0F;  ///< 0: none
   activation mlp_activation = activation::silu;
-  bool gated_mlp = true;       ///< false: down(relu(up)^2), Hymba's relu2
+  bool gated_mlp = true;  ///< false: down(relu(up)^2), Hymba's relu2
   bool qk_norm = false;
-  bool post_norms = false;     ///< norms between a block's output and the stream (Gemma 3)
-  int memory_tokens = 0;       ///< Hymba
-  int adapter_rank = 0;        ///< Zamba2: rank of the adapters of each use of a shared block
+  bool post_norms = false;          ///< norms between a block's output and the stream (Gemma 3)
+  int memory_tokens = 0;            ///< Hymba
+  int adapter_rank = 0;             ///< Zamba2: rank of the adapters of each use of a shared block
   bool attention_adapters = false;  ///< Zamba2: adapters also at queries, keys and values
   std::vector<layer_config> layers;
 };
@@ -103,8 +105,8 @@ inline void check(const model_config& config) {
   };
   const auto divides = [&](const char* small, index a, const char* large, index b) {
     if (a <= 0 || b % a != 0)
-      fail(std::string(small) + " (" + std::to_string(a) + ") does not divide " + large + " (" + std::to_string(b) +
-           ")");
+      fail(std::string(small) + " (" + std::to_string(a) + ") does not divide " + large + " (" +
+           std::to_string(b) + ")");
   };
   positive("hidden_size", config.d_model);
   positive("vocab_size", config.vocab_size);
@@ -118,12 +120,14 @@ inline void check(const model_config& config) {
       positive("head dimension", a->d_key);
       positive("value head dimension", a->d_value);
       if (a->rope && a->rope->head_dim % 2 != 0)
-        fail("head dimension (" + std::to_string(a->rope->head_dim) + ") is odd, rotary embedding needs it even");
+        fail("head dimension (" + std::to_string(a->rope->head_dim) +
+             ") is odd, rotary embedding needs it even");
       if (a->kv_source >= 0) {
         const auto source = static_cast<std::size_t>(a->kv_source);
-        if (source >= l || !config.layers[source].attention || config.layers[source].attention->kv_source >= 0)
-          fail("layer " + std::to_string(l) + " reuses keys and values of layer " + std::to_string(a->kv_source) +
-               ", which does not make its own before it");
+        if (source >= l || !config.layers[source].attention ||
+            config.layers[source].attention->kv_source >= 0)
+          fail("layer " + std::to_string(l) + " reuses keys and values of layer " +
+               std::to_string(a->kv_source) + ", which does not make its own before it");
       }
     }
     if (const auto& s = layer.state_space) {

@@ -1,6 +1,7 @@
 #ifndef ICLMECH_ENGINE_REFERENCE_ENGINE_HPP
 #define ICLMECH_ENGINE_REFERENCE_ENGINE_HPP
-// The bundled engine: a host like any other, which can also share computation between forks and go on token by token.
+// The bundled engine: a host like any other, which can also share computation between forks and go on token
+// by token.
 
 #include <algorithm>
 #include <map>
@@ -14,8 +15,8 @@
 
 namespace iclmech {
 
-/// Runs a model. Engines may share one model; an engine itself serves one thread at a time, because it keeps its
-/// memory between runs: after the first prompt of a size, the layers allocate nothing.
+/// Runs a model. Engines may share one model; an engine itself serves one thread at a time, because it keeps
+/// its memory between runs: after the first prompt of a size, the layers allocate nothing.
 class reference_engine {
  public:
   explicit reference_engine(std::shared_ptr<const model> m) : model_(std::move(m)) {
@@ -51,24 +52,26 @@ class reference_engine {
         total += row_count(prompts[last]);
         if (total > row_limit_ && last > first) break;
       }
-      pass_over(prompts.subspan(first, last - first), static_cast<int>(first), {}, {}, 0, hook_functions, rows, keep);
+      pass_over(prompts.subspan(first, last - first), static_cast<int>(first), {}, {}, 0, hook_functions,
+                rows, keep);
       first = last;
     }
     return logits;
   }
 
-  /// Runs prompts and variants of them in one pass (see host/fork.hpp). `sink(first_sequence, logits)` gets the last
-  /// position's logits of consecutive sequences, prompts first, a piece at a time.
+  /// Runs prompts and variants of them in one pass (see host/fork.hpp). `sink(first_sequence, logits)` gets
+  /// the last position's logits of consecutive sequences, prompts first, a piece at a time.
   /// @throws argument_error for a fork that names a prompt, layer, position or mixer that does not exist.
   template <hooks H, class Sink>
   void run_forked(prompt_batch prompts, std::span<const fork> forks, H& hook_functions, Sink&& sink) {
     check_prompts(spec(), prompts);
     for (std::size_t f = 0; f < forks.size(); ++f) check_fork(prompts, forks[f], f);
-    pass_over(prompts, 0, {}, forks, static_cast<int>(prompts.size()), hook_functions, logit_rows::last, sink);
+    pass_over(prompts, 0, {}, forks, static_cast<int>(prompts.size()), hook_functions, logit_rows::last,
+              sink);
   }
 
-  /// Goes on with sequences whose past is in `caches` (empty ones begin): one row of logits per sequence. The hooks
-  /// fire as in `run`, with positions that count from the sequence's start.
+  /// Goes on with sequences whose past is in `caches` (empty ones begin): one row of logits per sequence. The
+  /// hooks fire as in `run`, with positions that count from the sequence's start.
   template <hooks H>
   row_matrix advance(prompt_batch tokens, std::span<sequence_cache> caches, H& hook_functions) {
     check_prompts(spec(), tokens);
@@ -76,15 +79,18 @@ class reference_engine {
       throw argument_error("advance: " + std::to_string(tokens.size()) + " sequences, but " +
                            std::to_string(caches.size()) + " caches");
     for (std::size_t s = 0; s < tokens.size(); ++s) {
-      const index length = std::max<index>(0, caches[s].length - config().memory_tokens) + static_cast<index>(tokens[s].size());
+      const index length = std::max<index>(0, caches[s].length - config().memory_tokens) +
+                           static_cast<index>(tokens[s].size());
       if (spec().context_length > 0 && length > spec().context_length)
         throw argument_error("sequence " + std::to_string(s) + " would be " + std::to_string(length) +
-                             " tokens long, the model's context holds " + std::to_string(spec().context_length));
+                             " tokens long, the model's context holds " +
+                             std::to_string(spec().context_length));
       caches[s].layers.resize(model_->layers.size());
     }
     row_matrix logits(static_cast<index>(tokens.size()), spec().vocab_size);
-    pass_over(tokens, 0, caches, {}, 0, hook_functions, logit_rows::last,
-              [&](index first, const const_matrix_ref& part) { logits.middleRows(first, part.rows()) = part; });
+    pass_over(
+        tokens, 0, caches, {}, 0, hook_functions, logit_rows::last,
+        [&](index first, const const_matrix_ref& part) { logits.middleRows(first, part.rows()) = part; });
     return logits;
   }
 
@@ -95,8 +101,9 @@ class reference_engine {
     return rows;
   }
 
-  /// The map from a mixer's hook_z to its write, [d_model x heads*d_head], with the static gains of norms in between;
-  /// times hook_write_scale for frozen norms. For a measured mixer: the projection into its block's own space.
+  /// The map from a mixer's hook_z to its write, [d_model x heads*d_head], with the static gains of norms in
+  /// between; times hook_write_scale for frozen norms. For a measured mixer: the projection into its block's
+  /// own space.
   const row_matrix& output_projection(mixer_id id) {
     spec().mixer(id.layer, id.mixer);
     auto found = projections_.find(id);
@@ -112,7 +119,9 @@ class reference_engine {
   }
 
  private:
-  index row_count(const token_sequence& ids) const { return static_cast<index>(ids.size()) + config().memory_tokens; }
+  index row_count(const token_sequence& ids) const {
+    return static_cast<index>(ids.size()) + config().memory_tokens;
+  }
 
   void check_fork(prompt_batch prompts, const fork& f, std::size_t number) const {
     const auto fail = [number](const std::string& what) {
@@ -122,16 +131,19 @@ class reference_engine {
       fail("there is no prompt " + std::to_string(f.parent));
     const auto length = static_cast<index>(prompts[static_cast<std::size_t>(f.parent)].size());
     if (f.first_position < 0 || f.first_position >= length)
-      fail("position " + std::to_string(f.first_position) + " is outside the prompt of " + std::to_string(length) + " tokens");
-    if (f.layer < 0 || f.layer > spec().layer_count() || (f.layer == spec().layer_count() && f.stage != fork_stage::resid_pre))
+      fail("position " + std::to_string(f.first_position) + " is outside the prompt of " +
+           std::to_string(length) + " tokens");
+    if (f.layer < 0 || f.layer > spec().layer_count() ||
+        (f.layer == spec().layer_count() && f.stage != fork_stage::resid_pre))
       fail("there is no layer " + std::to_string(f.layer));
     if (f.stage == fork_stage::z) spec().mixer(f.layer, f.mixer);
   }
 
   // The one forward loop. Sequences are numbered from `first_sequence`, forks from `first_fork`.
   template <hooks H, class Sink>
-  void pass_over(prompt_batch prompts, int first_sequence, std::span<sequence_cache> caches, std::span<const fork> forks,
-                 int first_fork, H& hook_functions, logit_rows wanted, Sink&& sink) {
+  void pass_over(prompt_batch prompts, int first_sequence, std::span<sequence_cache> caches,
+                 std::span<const fork> forks, int first_fork, H& hook_functions, logit_rows wanted,
+                 Sink&& sink) {
     const index memory = config().memory_tokens;
     index capacity = 0, longest = 0;
     for (std::size_t s = 0; s < prompts.size(); ++s) {
@@ -202,7 +214,8 @@ class reference_engine {
       return;
     }
     matrix_view rows = work_.stream.rows(pass.row_count());
-    matrix_view normed = input_norm<hook::final_scale, hook::final_normalized>(pass, -1, rows, model_->final_norm);
+    matrix_view normed =
+        input_norm<hook::final_scale, hook::final_normalized>(pass, -1, rows, model_->final_norm);
     if (wanted == logit_rows::none) return;
     for (const segment& s : pass.segments()) {
       const index front = std::max<index>(0, config().memory_tokens - s.first_position);
@@ -228,7 +241,8 @@ class reference_engine {
     for (index first = 0; first < normed.rows(); first += piece) {
       matrix_view logits = work_.logits.rows(std::min(piece, normed.rows() - first));
       model_->unembedding.multiply(normed.middleRows(first, logits.rows()), logits);
-      if (const float cap = config().logit_softcap; cap > 0.0F) logits.array() = cap * (logits.array() / cap).tanh();
+      if (const float cap = config().logit_softcap; cap > 0.0F)
+        logits.array() = cap * (logits.array() / cap).tanh();
       sink(first_sequence + first, logits);
     }
   }
@@ -249,7 +263,9 @@ class reference_engine {
     return w;
   }
   std::optional<row_matrix> projection_of(const mlp_block&, mixer_kind) const { return std::nullopt; }
-  std::optional<row_matrix> projection_of(const mamba1_block& b, mixer_kind) const { return b.out_proj.weight.to_dense(); }
+  std::optional<row_matrix> projection_of(const mamba1_block& b, mixer_kind) const {
+    return b.out_proj.weight.to_dense();
+  }
   std::optional<row_matrix> projection_of(const mamba2_block& b, mixer_kind mixer) const {
     if (mixer != mixer_kind::mamba2) return std::nullopt;
     return b.out_proj.weight.to_dense();

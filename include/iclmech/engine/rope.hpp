@@ -36,19 +36,38 @@ struct rope_config {
       {};  ///< D/2 divisors of the frequencies (`rope_freqs.weight` of a GGUF file), or empty
 };
 
+namespace detail {
+
+inline void check_rope(const rope_config& config) {
+  const auto require = [](bool holds, const std::string& what) {
+    if (!holds) throw argument_error("rope: " + what);
+  };
+  require(config.head_dim > 0 && config.head_dim % 2 == 0,
+          "head_dim is " + std::to_string(config.head_dim) + ", it must be even and positive");
+  require(config.theta > 0, "theta is " + std::to_string(config.theta) + ", it must be positive");
+  const auto half = static_cast<std::size_t>(config.head_dim / 2);
+  require(config.divisors.empty() || config.divisors.size() == half,
+          std::to_string(config.divisors.size()) + " frequency divisors for head_dim " +
+              std::to_string(config.head_dim) + ", there must be " + std::to_string(half));
+  const bool divided = config.scaling == rope_scaling::linear || config.scaling == rope_scaling::llama3;
+  require(!divided || config.factor > 0,
+          "factor is " + std::to_string(config.factor) + ", it must be positive");
+  require(config.scaling != rope_scaling::llama3 || config.low_freq_factor < config.high_freq_factor,
+          "llama3 scaling needs a low_freq_factor below the high_freq_factor");
+  require(config.scaling != rope_scaling::ntk ||
+              (config.head_dim > 2 && 2 * config.max_positions > config.original_max_positions &&
+               config.original_max_positions > 0),
+          "ntk scaling needs a head_dim above 2 and max_positions above half of original_max_positions");
+}
+
+}  // namespace detail
+
 /// The D/2 angular frequencies, in radians a position.
-/// @throws argument_error for an odd or non-positive head_dim, a wrong number of divisors or a bad factor.
+/// @throws argument_error for an odd or non-positive head_dim, a wrong number of divisors, or numbers that
+/// the scaling cannot work with.
 inline std::vector<double> rope_frequencies(const rope_config& config) {
-  if (config.head_dim <= 0 || config.head_dim % 2 != 0) {
-    throw argument_error("rope: head_dim is " + std::to_string(config.head_dim) +
-                         ", it must be even and positive");
-  }
+  detail::check_rope(config);
   const index half = config.head_dim / 2;
-  if (!config.divisors.empty() && static_cast<index>(config.divisors.size()) != half) {
-    throw argument_error("rope: " + std::to_string(config.divisors.size()) +
-                         " frequency divisors for head_dim " + std::to_string(config.head_dim) +
-                         ", there must be " + std::to_string(half));
-  }
   const double d = static_cast<double>(config.head_dim);
   double base = config.theta;
   if (config.scaling == rope_scaling::ntk) {

@@ -1,6 +1,7 @@
 #ifndef ICLMECH_ENGINE_SEQUENCE_CACHE_HPP
 #define ICLMECH_ENGINE_SEQUENCE_CACHE_HPP
-// What a sequence keeps between runs so that it can go on token by token: keys, values, scan and convolution state.
+// What a sequence keeps between runs so that it can go on token by token: keys, values, scan and convolution
+// state.
 
 #include <span>
 #include <vector>

@@ -27,32 +27,32 @@ namespace detail {
 /// The GGUF name of a Hugging Face tensor. `gemma` tells apart two uses of one name.
 inline std::string gguf_name(std::string_view hf, bool gemma) {
   using pair = std::pair<std::string_view, std::string_view>;
-  static constexpr std::array whole{
-      pair{"model.embed_tokens.weight", "token_embd.weight"}, pair{"backbone.embeddings.weight", "token_embd.weight"},
-      pair{"model.norm.weight", "output_norm.weight"}, pair{"backbone.norm_f.weight", "output_norm.weight"},
-      pair{"lm_head.weight", "output.weight"}};
+  static constexpr std::array whole{pair{"model.embed_tokens.weight", "token_embd.weight"},
+                                    pair{"backbone.embeddings.weight", "token_embd.weight"},
+                                    pair{"model.norm.weight", "output_norm.weight"},
+                                    pair{"backbone.norm_f.weight", "output_norm.weight"},
+                                    pair{"lm_head.weight", "output.weight"}};
   for (const auto& [from, to] : whole)
     if (hf == from) return std::string(to);
-  static constexpr std::array parts{
-      pair{"input_layernorm", "attn_norm"},
-      pair{"norm", "attn_norm"},
-      pair{"pre_feedforward_layernorm", "ffn_norm"},
-      pair{"post_feedforward_layernorm", "post_ffw_norm"},
-      pair{"self_attn.q_proj", "attn_q"},
-      pair{"self_attn.k_proj", "attn_k"},
-      pair{"self_attn.v_proj", "attn_v"},
-      pair{"self_attn.o_proj", "attn_output"},
-      pair{"self_attn.q_norm", "attn_q_norm"},
-      pair{"self_attn.k_norm", "attn_k_norm"},
-      pair{"mlp.gate_proj", "ffn_gate"},
-      pair{"mlp.up_proj", "ffn_up"},
-      pair{"mlp.down_proj", "ffn_down"},
-      pair{"mixer.in_proj", "ssm_in"},
-      pair{"mixer.conv1d", "ssm_conv1d"},
-      pair{"mixer.x_proj", "ssm_x"},
-      pair{"mixer.dt_proj", "ssm_dt"},
-      pair{"mixer.norm", "ssm_norm"},
-      pair{"mixer.out_proj", "ssm_out"}};
+  static constexpr std::array parts{pair{"input_layernorm", "attn_norm"},
+                                    pair{"norm", "attn_norm"},
+                                    pair{"pre_feedforward_layernorm", "ffn_norm"},
+                                    pair{"post_feedforward_layernorm", "post_ffw_norm"},
+                                    pair{"self_attn.q_proj", "attn_q"},
+                                    pair{"self_attn.k_proj", "attn_k"},
+                                    pair{"self_attn.v_proj", "attn_v"},
+                                    pair{"self_attn.o_proj", "attn_output"},
+                                    pair{"self_attn.q_norm", "attn_q_norm"},
+                                    pair{"self_attn.k_norm", "attn_k_norm"},
+                                    pair{"mlp.gate_proj", "ffn_gate"},
+                                    pair{"mlp.up_proj", "ffn_up"},
+                                    pair{"mlp.down_proj", "ffn_down"},
+                                    pair{"mixer.in_proj", "ssm_in"},
+                                    pair{"mixer.conv1d", "ssm_conv1d"},
+                                    pair{"mixer.x_proj", "ssm_x"},
+                                    pair{"mixer.dt_proj", "ssm_dt"},
+                                    pair{"mixer.norm", "ssm_norm"},
+                                    pair{"mixer.out_proj", "ssm_out"}};
   const auto layers = hf.find("layers.");
   const auto number = layers + 7, dot = hf.find('.', number);
   const std::string block = "blk." + std::string(hf.substr(number, dot - number)) + ".";
@@ -76,12 +76,13 @@ class weight_source {
  public:
   struct options {
     weight_storage storage = weight_storage::dense;
-    bool gguf = false;        ///< names and layout of GGUF
-    bool gemma = false;       ///< two norms of Gemma have other GGUF names than Llama's
-    bool split_pairs = false; ///< q and k rows are stored with rotary pairs as neighbours (GGUF of llama)
+    bool gguf = false;         ///< names and layout of GGUF
+    bool gemma = false;        ///< two norms of Gemma have other GGUF names than Llama's
+    bool split_pairs = false;  ///< q and k rows are stored with rotary pairs as neighbours (GGUF of llama)
   };
 
-  weight_source(tensor_file file, options how) : file_(std::make_shared<tensor_file>(std::move(file))), options_(how) {}
+  weight_source(tensor_file file, options how)
+      : file_(std::make_shared<tensor_file>(std::move(file))), options_(how) {}
 
   const options& how() const { return options_; }
   bool has(const std::string& name) const { return file_->find(stored(name)) != nullptr; }
@@ -114,9 +115,11 @@ class weight_source {
   /// A weight to multiply with, rows of q and k put into the order of rotate-half if `head_dim` is given.
   weight_matrix weight(const std::string& name, index rows, index cols, index head_dim = 0) const {
     const tensor_entry& entry = checked(name, {rows, cols});
-    if (head_dim > 0 && options_.split_pairs) return weight_matrix(join_pairs(matrix(name, rows, cols), head_dim));
-    return options_.storage == weight_storage::packed ? weight_matrix(entry.type, entry.data, rows, cols, file_)
-                                                      : weight_matrix(file_->read_matrix(entry));
+    if (head_dim > 0 && options_.split_pairs)
+      return weight_matrix(join_pairs(matrix(name, rows, cols), head_dim));
+    return options_.storage == weight_storage::packed
+               ? weight_matrix(entry.type, entry.data, rows, cols, file_)
+               : weight_matrix(file_->read_matrix(entry));
   }
 
   /// Biases of q and k, in the same order.

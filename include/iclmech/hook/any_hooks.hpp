@@ -6,16 +6,16 @@
 
 namespace iclmech {
 
-/// Refers to a hook set that the caller keeps alive. Every point may fire, so a host tests `wants` at run time; which
-/// points the set can want at all is known beforehand, which makes the test one comparison.
+/// Refers to a hook set that the caller keeps alive. Every point may fire, so a host tests `wants` at run
+/// time; which points the set can want at all is known beforehand, which makes the test one comparison.
 class any_hooks {
  public:
   template <hooks H>
-    requires(!std::same_as<H, any_hooks>)
-  explicit any_hooks(H& set)
+  requires(!std::same_as<H, any_hooks>) explicit any_hooks(H& set)
       : set_(&set),
         wants_([](const void* s, const site& where) { return static_cast<const H*>(s)->wants(where); }),
-        fire_([](void* s, const site& where, activation_view view) { static_cast<H*>(s)->fire(where, view); }) {
+        fire_(
+            [](void* s, const site& where, activation_view view) { static_cast<H*>(s)->fire(where, view); }) {
     for (std::size_t i = 0; i < hook_count; ++i) {
       const auto point = static_cast<hook>(i);
       if (H::observes(point) || H::edits(point)) points_.add(point);

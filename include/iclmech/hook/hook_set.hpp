@@ -7,8 +7,8 @@
 //                         edit<hook::resid_pre>(at_layer(5), [&](const site& s, activation_view x) { ... }));
 //   host.run(prompts, hooks);
 //
-// A set lives as long as the caller keeps it: nothing is registered anywhere. Hooks run in the order given, so an
-// observer placed behind an editor sees what the editor wrote.
+// A set lives as long as the caller keeps it: nothing is registered anywhere. Hooks run in the order given,
+// so an observer placed behind an editor sees what the editor wrote.
 
 #include <concepts>
 #include <tuple>
@@ -19,8 +19,8 @@
 
 namespace iclmech {
 
-/// The default filter. A state has no row axis and there is one per position, so unless a filter says otherwise
-/// only the state after the last position is shown; every other point is shown whenever it fires.
+/// The default filter. A state has no row axis and there is one per position, so unless a filter says
+/// otherwise only the state after the last position is shown; every other point is shown whenever it fires.
 struct everywhere {
   constexpr bool operator()(const site& s) const { return s.point != hook::ssm_state || s.ends_sequence; }
 };
@@ -48,29 +48,23 @@ class bound_hook {
   F call_;
 };
 
-/// Looks at point P wherever `when(site)` holds (everywhere if not given). `f(const site&, const_activation_view)`.
+/// Looks at point P wherever `when(site)` holds (everywhere if not given). `f(const site&,
+/// const_activation_view)`.
 template <hook P, std::predicate<const site&> When, class F>
-  requires std::invocable<F&, const site&, const_activation_view>
-auto observe(When when, F f) {
-  return bound_hook<P, false, When, F>(std::move(when), std::move(f));
-}
+requires std::invocable<F&, const site&, const_activation_view>
+auto observe(When when, F f) { return bound_hook<P, false, When, F>(std::move(when), std::move(f)); }
 template <hook P, class F>
-  requires std::invocable<F&, const site&, const_activation_view>
-auto observe(F f) {
-  return observe<P>(everywhere{}, std::move(f));
-}
+requires std::invocable<F&, const site&, const_activation_view>
+auto observe(F f) { return observe<P>(everywhere{}, std::move(f)); }
 
-/// May write at point P wherever `when(site)` holds (everywhere if not given). `f(const site&, activation_view)`.
+/// May write at point P wherever `when(site)` holds (everywhere if not given). `f(const site&,
+/// activation_view)`.
 template <hook P, std::predicate<const site&> When, class F>
-  requires std::invocable<F&, const site&, activation_view>
-auto edit(When when, F f) {
-  return bound_hook<P, true, When, F>(std::move(when), std::move(f));
-}
+requires std::invocable<F&, const site&, activation_view>
+auto edit(When when, F f) { return bound_hook<P, true, When, F>(std::move(when), std::move(f)); }
 template <hook P, class F>
-  requires std::invocable<F&, const site&, activation_view>
-auto edit(F f) {
-  return edit<P>(everywhere{}, std::move(f));
-}
+requires std::invocable<F&, const site&, activation_view>
+auto edit(F f) { return edit<P>(everywhere{}, std::move(f)); }
 
 /// Filters for the common cases.
 constexpr auto at_layer(int layer) {
@@ -83,12 +77,12 @@ constexpr auto at_position(index position) {
   return [position](const site& s) { return s.first_position == position; };
 }
 
-/// What a host needs of hooks: which points may fire (known at compile time), whether a site is wanted now, and the
-/// call itself. `hook_set`, a single `observe`/`edit` and `any_hooks` all satisfy it.
+/// What a host needs of hooks: which points may fire (known at compile time), whether a site is wanted now,
+/// and the call itself. `hook_set`, a single `observe`/`edit` and `any_hooks` all satisfy it.
 template <class H>
 concept hooks = requires(H& h, const std::remove_cvref_t<H>& constant, const site& s, activation_view view) {
-  { std::bool_constant<std::remove_cvref_t<H>::observes(hook::z)>{} };
-  { std::bool_constant<std::remove_cvref_t<H>::edits(hook::z)>{} };
+  {std::bool_constant<std::remove_cvref_t<H>::observes(hook::z)>{}};
+  {std::bool_constant<std::remove_cvref_t<H>::edits(hook::z)>{}};
   { constant.wants(s) } -> std::same_as<bool>;
   h.fire(s, view);
 };
@@ -99,8 +93,12 @@ class hook_set {
  public:
   explicit hook_set(Hs... hs) : hooks_(std::move(hs)...) {}
 
-  static constexpr bool observes([[maybe_unused]] hook point) { return (std::remove_cvref_t<Hs>::observes(point) || ...); }
-  static constexpr bool edits([[maybe_unused]] hook point) { return (std::remove_cvref_t<Hs>::edits(point) || ...); }
+  static constexpr bool observes([[maybe_unused]] hook point) {
+    return (std::remove_cvref_t<Hs>::observes(point) || ...);
+  }
+  static constexpr bool edits([[maybe_unused]] hook point) {
+    return (std::remove_cvref_t<Hs>::edits(point) || ...);
+  }
 
   bool wants([[maybe_unused]] const site& s) const {
     return std::apply([&](const auto&... h) { return (h.wants(s) || ...); }, hooks_);

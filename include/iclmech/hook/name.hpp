@@ -26,21 +26,30 @@ struct hook_place {
   friend bool operator==(const hook_place&, const hook_place&) = default;
 };
 
-/// `blocks.5.attn.hook_z`, `blocks.0.hook_resid_pre`, `blocks.3.mixer.hook_dt` (state-space mixers are `mixer`, as in
-/// TransformerLens), `blocks.2.ln1.hook_scale`, `ln_final.hook_scale`, `hook_embed`.
+/// `blocks.5.attn.hook_z`, `blocks.0.hook_resid_pre`, `blocks.3.mixer.hook_dt` (state-space mixers are
+/// `mixer`, as in TransformerLens), `blocks.2.ln1.hook_scale`, `ln_final.hook_scale`, `hook_embed`.
 inline std::string hook_name(const hook_place& place) {
   const hook_description& d = describe(place.point);
   const std::string name(d.name), block = "blocks." + std::to_string(place.layer) + ".";
   switch (d.scope) {
-    case hook_scope::model: return name;
-    case hook_scope::ln_final: return "ln_final." + name;
-    case hook_scope::block: return block + name;
-    case hook_scope::ln1: return block + "ln1." + name;
-    case hook_scope::ln2: return block + "ln2." + name;
-    case hook_scope::mlp: return block + "mlp." + name;
-    case hook_scope::attention: return block + "attn." + name;
-    case hook_scope::state_space: return block + "mixer." + name;
-    case hook_scope::mixer: return block + (place.mixer == mixer_kind::attention ? "attn." : "mixer.") + name;
+    case hook_scope::model:
+      return name;
+    case hook_scope::ln_final:
+      return "ln_final." + name;
+    case hook_scope::block:
+      return block + name;
+    case hook_scope::ln1:
+      return block + "ln1." + name;
+    case hook_scope::ln2:
+      return block + "ln2." + name;
+    case hook_scope::mlp:
+      return block + "mlp." + name;
+    case hook_scope::attention:
+      return block + "attn." + name;
+    case hook_scope::state_space:
+      return block + "mixer." + name;
+    case hook_scope::mixer:
+      return block + (place.mixer == mixer_kind::attention ? "attn." : "mixer.") + name;
   }
   return name;
 }
@@ -53,22 +62,30 @@ inline std::vector<hook_place> hook_places(const model_spec& spec) {
   };
   const auto exists = [](hook point, const layer_spec& layer) {
     const bool parallel = layer.mixers.size() > 1 && !layer.shares_block;
-    const bool attention_only = layer.mixers.size() == 1 && layer.mixers.front().kind == mixer_kind::attention;
+    const bool attention_only =
+        layer.mixers.size() == 1 && layer.mixers.front().kind == mixer_kind::attention;
     switch (point) {
       case hook::resid_mid:
       case hook::ln2_scale:
-      case hook::ln2_normalized: return layer.has_mlp;
+      case hook::ln2_normalized:
+        return layer.has_mlp;
       case hook::mlp_pre:
       case hook::mlp_pre_linear:
       case hook::mlp_post:
-      case hook::mlp_out: return layer.has_mlp || layer.shares_block;
-      case hook::attn_out: return attention_only || layer.shares_block;
-      case hook::shared_out: return layer.shares_block;
-      case hook::merged: return parallel;
+      case hook::mlp_out:
+        return layer.has_mlp || layer.shares_block;
+      case hook::attn_out:
+        return attention_only || layer.shares_block;
+      case hook::shared_out:
+        return layer.shares_block;
+      case hook::merged:
+        return parallel;
       case hook::mixer_out:
       case hook::ln1_scale:
-      case hook::ln1_normalized: return !layer.mixers.empty();
-      default: return true;
+      case hook::ln1_normalized:
+        return !layer.mixers.empty();
+      default:
+        return true;
     }
   };
   const auto exists_in_mixer = [](hook point, const mixer_spec& mixer) {
@@ -119,12 +136,15 @@ inline bool matches_pattern(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-/// Other spellings in use: `mamba.` and `ssm.` for `mixer.`, TransformerLens' shorthand `z5` for layer 5's hook_z.
+/// Other spellings in use: `mamba.` and `ssm.` for `mixer.`, TransformerLens' shorthand `z5` for layer 5's
+/// hook_z.
 inline std::string canonical_pattern(std::string pattern) {
   for (const std::string_view alias : {".mamba.", ".ssm.", ".mamba1.", ".mamba2."})
-    if (const auto at = pattern.find(alias); at != std::string::npos) pattern.replace(at, alias.size(), ".mixer.");
+    if (const auto at = pattern.find(alias); at != std::string::npos)
+      pattern.replace(at, alias.size(), ".mixer.");
   if (const auto at = pattern.find(".attention."); at != std::string::npos) pattern.replace(at, 11, ".attn.");
-  const auto digit = std::find_if(pattern.begin(), pattern.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  const auto digit =
+      std::find_if(pattern.begin(), pattern.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   const bool letters = digit != pattern.begin() && std::all_of(pattern.begin(), digit, [](unsigned char c) {
                          return std::isalpha(c) != 0 || c == '_';
                        });

@@ -12,17 +12,19 @@
 
 namespace iclmech {
 
-/// A recorded activation. A point that fired several times (states, one per position) has one more axis in front.
+/// A recorded activation. A point that fired several times (states, one per position) has one more axis in
+/// front.
 struct recorded_activation {
   std::vector<index> shape;
   std::vector<float> values;
 };
 
-/// Observes chosen places of one sequence and keeps copies, by name. States are kept for `state_positions`, or for the
-/// last position if there are none.
+/// Observes chosen places of one sequence and keeps copies, by name. States are kept for `state_positions`,
+/// or for the last position if there are none.
 class activation_recorder {
  public:
-  explicit activation_recorder(std::vector<hook_place> places, int sequence = 0, std::vector<index> state_positions = {})
+  explicit activation_recorder(std::vector<hook_place> places, int sequence = 0,
+                               std::vector<index> state_positions = {})
       : places_(std::move(places)), state_positions_(std::move(state_positions)), sequence_(sequence) {}
 
   static constexpr bool observes(hook) { return true; }
@@ -36,7 +38,8 @@ class activation_recorder {
 
   void fire(const site& s, const_activation_view view) {
     if (!wants(s)) return;
-    const auto place = std::find_if(places_.begin(), places_.end(), [&s](const hook_place& p) { return p.holds(s); });
+    const auto place =
+        std::find_if(places_.begin(), places_.end(), [&s](const hook_place& p) { return p.holds(s); });
     entry& e = entries_[hook_name(*place)];
     std::vector<index> shape;
     for (int axis = 0; axis < view.rank(); ++axis) shape.push_back(view.shape(axis));
@@ -67,7 +70,8 @@ class activation_recorder {
 
   bool wants_position(const site& s) const {
     if (state_positions_.empty()) return s.ends_sequence;
-    return std::find(state_positions_.begin(), state_positions_.end(), s.first_position) != state_positions_.end();
+    return std::find(state_positions_.begin(), state_positions_.end(), s.first_position) !=
+           state_positions_.end();
   }
 
   std::vector<hook_place> places_;

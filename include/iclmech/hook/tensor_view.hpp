@@ -10,8 +10,8 @@
 
 namespace iclmech {
 
-/// Axes are outermost first. All axes but the first are contiguous: consecutive rows are `row_stride` floats apart.
-/// `T` is `float` for views that may be written and `const float` for those that may not.
+/// Axes are outermost first. All axes but the first are contiguous: consecutive rows are `row_stride` floats
+/// apart. `T` is `float` for views that may be written and `const float` for those that may not.
 template <class T>
 class tensor_view {
  public:
@@ -30,9 +30,7 @@ class tensor_view {
   }
 
   /// Mutable views convert to read-only ones.
-  operator tensor_view<const T>() const
-    requires(!std::is_const_v<T>)
-  {
+  operator tensor_view<const T>() const requires(!std::is_const_v<T>) {
     return {data_, rank_, shape_, row_stride_};
   }
 

@@ -17,8 +17,8 @@
 
 namespace iclmech {
 
-/// The view as an xtensor of its rank, over the host's own memory; writable if the view is. It lives as long as the
-/// view: until the hook returns.
+/// The view as an xtensor of its rank, over the host's own memory; writable if the view is. It lives as long
+/// as the view: until the hook returns.
 template <class T>
 auto as_xtensor(const tensor_view<T>& view) {
   const int rank = view.rank();

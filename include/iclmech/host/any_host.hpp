@@ -1,6 +1,7 @@
 #ifndef ICLMECH_HOST_ANY_HOST_HPP
 #define ICLMECH_HOST_ANY_HOST_HPP
-// Any host behind one type, chosen at run time. Methods that take it are compiled once, whatever engine runs below.
+// Any host behind one type, chosen at run time. Methods that take it are compiled once, whatever engine runs
+// below.
 
 #include <functional>
 #include <map>
@@ -17,8 +18,8 @@ namespace iclmech {
 class any_host {
  public:
   template <host H>
-    requires(!std::same_as<std::remove_cvref_t<H>, any_host>)
-  explicit any_host(H h) : inner_(std::make_unique<holder<H>>(std::move(h))) {}
+  requires(!std::same_as<std::remove_cvref_t<H>, any_host>) explicit any_host(H h)
+      : inner_(std::make_unique<holder<H>>(std::move(h))) {}
 
   const model_spec& spec() const { return inner_->spec(); }
 
@@ -34,7 +35,8 @@ class any_host {
   template <hooks H, class Sink>
   void run_forked(prompt_batch prompts, std::span<const fork> forks, H& hook_functions, Sink&& sink) {
     any_hooks erased(hook_functions);
-    inner_->run_forked(prompts, forks, erased, [&sink](index first, const const_matrix_ref& logits) { sink(first, logits); });
+    inner_->run_forked(prompts, forks, erased,
+                       [&sink](index first, const const_matrix_ref& logits) { sink(first, logits); });
   }
 
   row_matrix unembedding(std::span<const token_id> ids) { return inner_->unembedding(ids); }
@@ -72,7 +74,8 @@ class any_host {
     }
     bool can_fork() const override { return forkable_host<H>; }
     void run_forked([[maybe_unused]] prompt_batch prompts, [[maybe_unused]] std::span<const fork> forks,
-                    [[maybe_unused]] any_hooks& hook_functions, [[maybe_unused]] const sink_function& sink) override {
+                    [[maybe_unused]] any_hooks& hook_functions,
+                    [[maybe_unused]] const sink_function& sink) override {
       if constexpr (forkable_host<H>)
         host_.run_forked(prompts, forks, hook_functions, sink);
       else

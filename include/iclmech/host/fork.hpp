@@ -14,10 +14,11 @@ enum class fork_stage : unsigned char {
   resid_mid   ///< between the mixer and the MLP
 };
 
-/// The variant equals its prompt before `layer`/`stage` and at positions below `first_position`, so only the rest is
-/// computed. Hooks fire on the variant as on any sequence, with `site::sequence` = prompts + index of the fork, at
-/// every site from the stage on (points at or after it), in views that begin at `first_position`. A host may begin
-/// a fork earlier than asked (hooks then also fire for the earlier sites), never later.
+/// The variant equals its prompt before `layer`/`stage` and at positions below `first_position`, so only the
+/// rest is computed. Hooks fire on the variant as on any sequence, with `site::sequence` = prompts + index of
+/// the fork, at every site from the stage on (points at or after it), in views that begin at
+/// `first_position`. A host may begin a fork earlier than asked (hooks then also fire for the earlier sites),
+/// never later.
 struct fork {
   int parent = 0;            ///< index of the prompt
   index first_position = 0;  ///< first position whose values differ

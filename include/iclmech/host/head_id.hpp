@@ -21,16 +21,20 @@ inline constexpr std::array all_mixer_kinds{mixer_kind::attention, mixer_kind::m
 /// The kind's name in files and on the command line: "attention", "mamba1" or "mamba2".
 constexpr std::string_view to_string(mixer_kind kind) {
   switch (kind) {
-    case mixer_kind::attention: return "attention";
-    case mixer_kind::mamba1: return "mamba1";
-    case mixer_kind::mamba2: return "mamba2";
+    case mixer_kind::attention:
+      return "attention";
+    case mixer_kind::mamba1:
+      return "mamba1";
+    case mixer_kind::mamba2:
+      return "mamba2";
   }
   return "unknown";
 }
 
 constexpr bool is_state_space(mixer_kind kind) { return kind != mixer_kind::attention; }
 
-/// Reads a kind's name. "attn" means attention; "mamba" and "ssm" mean whichever of mamba1 and mamba2 `layer_ssm` says.
+/// Reads a kind's name. "attn" means attention; "mamba" and "ssm" mean whichever of mamba1 and mamba2
+/// `layer_ssm` says.
 constexpr std::optional<mixer_kind> parse_mixer_kind(std::string_view text,
                                                      mixer_kind layer_ssm = mixer_kind::mamba1) {
   for (const mixer_kind kind : all_mixer_kinds)
@@ -64,14 +68,16 @@ inline std::string to_string(head_id id, bool name_mixer = false) {
   return text + "H" + std::to_string(id.head);
 }
 
-/// What `L5H3` or `L5.mamba.H3` says, before it is checked against a model: the mixer is absent in the short form.
+/// What `L5H3` or `L5.mamba.H3` says, before it is checked against a model: the mixer is absent in the short
+/// form.
 struct parsed_head_id {
   int layer = 0;
   std::string_view mixer;
   int head = 0;
 };
 
-/// Takes a head's text apart; nothing if it is not of the form `L<layer>H<head>` or `L<layer>.<mixer>.H<head>`.
+/// Takes a head's text apart; nothing if it is not of the form `L<layer>H<head>` or
+/// `L<layer>.<mixer>.H<head>`.
 inline std::optional<parsed_head_id> parse_head_id(std::string_view text) {
   const auto number = [&text](int& value) {
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);

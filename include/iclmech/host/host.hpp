@@ -1,13 +1,16 @@
 #ifndef ICLMECH_HOST_HOST_HPP
 #define ICLMECH_HOST_HOST_HPP
-// The host concept: the few things an inference engine must offer so that every method of the library runs on it.
+// The host concept: the few things an inference engine must offer so that every method of the library runs on
+// it.
 //
 // Required members of a host `h` (docs/writing_a_host.md builds one step by step):
 //   h.spec()                         -> const model_spec&
-//   h.run(prompts, hooks, rows)      -> row_matrix of logits: one row per prompt (logit_rows::last), one row per
+//   h.run(prompts, hooks, rows)      -> row_matrix of logits: one row per prompt (logit_rows::last), one row
+//   per
 //                                       token of every prompt in order (all), or none. Fires the hooks.
 //   h.unembedding(ids)               -> rows of the unembedding matrix, [ids x d_model]
-//   h.output_projection(mixer_id)    -> [d_model x heads*d_head]: maps hook_z to the write, static gains folded in
+//   h.output_projection(mixer_id)    -> [d_model x heads*d_head]: maps hook_z to the write, static gains
+//   folded in
 // Optional:
 //   h.run_forked(prompts, forks, hooks, sink)  shares computation between variants of a prompt (see fork.hpp)
 //   h.final_norm_gain()                        -> [d_model], what the final norm multiplies by
@@ -73,13 +76,14 @@ concept host_with_output_projection = requires(H& h, mixer_id mixer) {
 /// \concept host
 /// Any inference engine that the methods can run on.
 template <class H>
-concept host = host_with_spec<H> && host_with_run<H> && host_with_unembedding<H> && host_with_output_projection<H>;
+concept host =
+    host_with_spec<H> && host_with_run<H> && host_with_unembedding<H> && host_with_output_projection<H>;
 
 /// \concept forkable_host
 /// A host that shares the computation of a prompt between its variants.
 template <class H>
-concept forkable_host = host<H> && requires(H& h, prompt_batch prompts, std::span<const fork> forks, no_hooks& none,
-                                            detail::archetype_sink sink) {
+concept forkable_host = host<H> && requires(H& h, prompt_batch prompts, std::span<const fork> forks,
+                                            no_hooks& none, detail::archetype_sink sink) {
   h.run_forked(prompts, forks, none, sink);
 };
 
@@ -94,9 +98,10 @@ template <class H>
 constexpr void require_host() {
   static_assert(host_with_spec<H>,
                 "iclmech: this type is not a host: it lacks `const iclmech::model_spec& spec() const`");
-  static_assert(host_with_run<H>,
-                "iclmech: this type is not a host: it lacks `iclmech::row_matrix run(iclmech::prompt_batch, Hooks&, "
-                "iclmech::logit_rows)`, a template that accepts any iclmech::hooks");
+  static_assert(
+      host_with_run<H>,
+      "iclmech: this type is not a host: it lacks `iclmech::row_matrix run(iclmech::prompt_batch, Hooks&, "
+      "iclmech::logit_rows)`, a template that accepts any iclmech::hooks");
   static_assert(host_with_unembedding<H>,
                 "iclmech: this type is not a host: it lacks `iclmech::row_matrix "
                 "unembedding(std::span<const iclmech::token_id>)`");
@@ -105,16 +110,17 @@ constexpr void require_host() {
                 "output_projection(iclmech::mixer_id)`");
 }
 
-/// argument_error unless every prompt is non-empty, fits the context and holds tokens of the vocabulary. Hosts call
-/// this first in `run`.
+/// argument_error unless every prompt is non-empty, fits the context and holds tokens of the vocabulary.
+/// Hosts call this first in `run`.
 inline void check_prompts(const model_spec& spec, prompt_batch prompts) {
   for (std::size_t p = 0; p < prompts.size(); ++p) {
     const token_sequence& ids = prompts[p];
     const std::string name = "prompt " + std::to_string(p);
     if (ids.empty()) throw argument_error(name + " is empty: a prompt needs at least one token");
     if (spec.context_length > 0 && ids.size() > static_cast<std::size_t>(spec.context_length))
-      throw argument_error(name + " has " + std::to_string(ids.size()) + " tokens, the model's context holds " +
-                           std::to_string(spec.context_length) + ": use fewer or shorter demonstrations");
+      throw argument_error(name + " has " + std::to_string(ids.size()) +
+                           " tokens, the model's context holds " + std::to_string(spec.context_length) +
+                           ": use fewer or shorter demonstrations");
     for (std::size_t t = 0; t < ids.size(); ++t)
       if (ids[t] < 0 || ids[t] >= spec.vocab_size)
         throw argument_error(name + ", token " + std::to_string(t) + ": id " + std::to_string(ids[t]) +

@@ -16,15 +16,19 @@ namespace iclmech {
 /// How a head's `hook_z` becomes its write in the residual stream.
 enum class write_path : unsigned char {
   linear,       ///< a = W_O^k z
-  frozen_norm,  ///< a = s W_O^k z, s = hook_write_scale of the run: a norm's scale held at its value in the run
+  frozen_norm,  ///< a = s W_O^k z, s = hook_write_scale of the run: a norm's scale held at its value in the
+                ///< run
   measured      ///< no linear path: a is the stream with the head minus the stream without it (leave one out)
 };
 
 constexpr std::string_view to_string(write_path path) {
   switch (path) {
-    case write_path::linear: return "linear";
-    case write_path::frozen_norm: return "frozen_norm";
-    case write_path::measured: return "measured";
+    case write_path::linear:
+      return "linear";
+    case write_path::frozen_norm:
+      return "frozen_norm";
+    case write_path::measured:
+      return "measured";
   }
   return "unknown";
 }
@@ -35,10 +39,10 @@ struct mixer_spec {
   int heads = 0;
   int d_head = 0;
   write_path write = write_path::linear;
-  int kv_heads = 0;  ///< attention: key/value heads
-  int d_key = 0;     ///< attention: width of a query or key head
-  int groups = 0;    ///< state space: groups that share B and C
-  int d_state = 0;   ///< state space: state size
+  int kv_heads = 0;          ///< attention: key/value heads
+  int d_key = 0;             ///< attention: width of a query or key head
+  int groups = 0;            ///< state space: groups that share B and C
+  int d_state = 0;           ///< state space: state size
   bool reuses_keys = false;  ///< attention: keys and values are those of an earlier layer (Hymba)
 
   index width() const { return index{heads} * d_head; }
@@ -120,29 +124,33 @@ struct model_spec {
     return iclmech::to_string(id, layers[static_cast<std::size_t>(id.layer)].mixers.size() > 1);
   }
 
-  /// Reads `L5H3` or `L5.mamba.H3`; argument_error if this model has no such head or the short form is ambiguous.
+  /// Reads `L5H3` or `L5.mamba.H3`; argument_error if this model has no such head or the short form is
+  /// ambiguous.
   head_id parse_head(std::string_view text) const;
 
   /// argument_error unless `id` is a head of this model.
   void check(head_id id) const {
     const int heads = mixer(id.layer, id.mixer).heads;
     if (id.head < 0 || id.head >= heads)
-      throw argument_error("head " + iclmech::to_string(id, true) + " does not exist: that mixer has heads 0 to " +
-                           std::to_string(heads - 1));
+      throw argument_error("head " + iclmech::to_string(id, true) +
+                           " does not exist: that mixer has heads 0 to " + std::to_string(heads - 1));
   }
 };
 
 inline head_id model_spec::parse_head(std::string_view text) const {
   const auto parsed = parse_head_id(text);
   if (!parsed)
-    throw argument_error("'" + std::string(text) + "' is not a head: write L<layer>H<head>, for example L5H3" +
+    throw argument_error("'" + std::string(text) +
+                         "' is not a head: write L<layer>H<head>, for example L5H3" +
                          ", or L<layer>.<mixer>.H<head>, for example L5.mamba.H3");
-  if (parsed->layer >= layer_count()) mixer(parsed->layer, mixer_kind::attention);  // throws, naming the range
+  if (parsed->layer >= layer_count())
+    mixer(parsed->layer, mixer_kind::attention);  // throws, naming the range
   const layer_spec& layer = layers[static_cast<std::size_t>(parsed->layer)];
   if (parsed->mixer.empty() && layer.mixers.size() != 1)
     throw argument_error("'" + std::string(text) + "' does not say which mixer: layer " +
                          std::to_string(parsed->layer) + " has " + std::to_string(layer.mixers.size()) +
-                         "; write for example " + label({parsed->layer, layer.mixers.at(0).kind, parsed->head}));
+                         "; write for example " +
+                         label({parsed->layer, layer.mixers.at(0).kind, parsed->head}));
   const mixer_kind ssm = layer.find(mixer_kind::mamba2) ? mixer_kind::mamba2 : mixer_kind::mamba1;
   const auto kind = parsed->mixer.empty() ? layer.mixers.front().kind : parse_mixer_kind(parsed->mixer, ssm);
   if (!kind)

@@ -111,8 +111,8 @@ class json_events {
     const std::string_view what = problem.what();
     const auto reason = what.rfind("; ");
     fail(field_, place_ == 0 ? 0 : place_ - 1,
-         "is not valid JSON near " + in_quotes(token) + " (" +
-             std::string(reason == std::string_view::npos ? what : what.substr(reason + 2)) + ")");
+         "is not valid JSON near " + in_quotes(token.substr(token.size() < 16 ? 0 : token.size() - 16)) +
+             " (" + std::string(reason == std::string_view::npos ? what : what.substr(reason + 2)) + ")");
   }
 
   /// Runs the parser over the text; `events` is the most derived object.

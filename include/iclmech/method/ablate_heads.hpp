@@ -1,6 +1,7 @@
 #ifndef ICLMECH_METHOD_ABLATE_HEADS_HPP
 #define ICLMECH_METHOD_ABLATE_HEADS_HPP
-// Takes sets of heads out of a model (zero, mean or resample) and measures accuracy and TR ratio without them.
+// Takes sets of heads out of a model (zero, mean or resample) and measures accuracy and TR ratio without
+// them.
 
 #include <map>
 #include <string>
@@ -41,9 +42,10 @@ struct ablation_outcome {
   std::vector<token_id> predictions;  ///< per prompt
 };
 
-/// As many random heads as `like` has, layer by layer and of the same mixer kind; none of `like` itself where the
-/// layer has enough others.
-inline std::vector<head_id> matched_random_heads(const model_spec& spec, std::span<const head_id> like, std::uint64_t seed) {
+/// As many random heads as `like` has, layer by layer and of the same mixer kind; none of `like` itself where
+/// the layer has enough others.
+inline std::vector<head_id> matched_random_heads(const model_spec& spec, std::span<const head_id> like,
+                                                 std::uint64_t seed) {
   detail::random_stream random{seed, detail::stream_key("matched random heads")};
   std::map<mixer_id, std::vector<int>> taken;
   for (const head_id h : like) taken[{h.layer, h.mixer}].push_back(h.head);
@@ -66,11 +68,13 @@ namespace detail {
 
 /// The last position's head outputs of all prompts, [prompts] by head.
 template <class Host>
-head_map<std::vector<vector>> outputs_by_prompt(Host& h, std::span<const labelled_prompt> prompts, std::size_t batch) {
+head_map<std::vector<vector>> outputs_by_prompt(Host& h, std::span<const labelled_prompt> prompts,
+                                                std::size_t batch) {
   head_map<std::vector<vector>> all(h.spec());
   for (std::size_t first = 0; first < prompts.size(); first += batch) {
     std::vector<token_sequence> ids;
-    for (std::size_t p = first; p < std::min(first + batch, prompts.size()); ++p) ids.push_back(prompts[p].ids);
+    for (std::size_t p = first; p < std::min(first + batch, prompts.size()); ++p)
+      ids.push_back(prompts[p].ids);
     last_output_collector outputs(h.spec(), ids.size(), false);
     h.run(ids, outputs, logit_rows::none);
     for (std::size_t p = 0; p < ids.size(); ++p)
@@ -91,8 +95,8 @@ head_map<std::vector<vector>> outputs_by_prompt(Host& h, std::span<const labelle
 /// @throws argument_error for heads the model does not have, or prompts it cannot take.
 template <class Host, class Progress>
 std::vector<ablation_outcome> ablate_heads(Host& h, std::span<const labelled_prompt> prompts,
-                                           std::span<const head_selection> selections, const ablation_options& options,
-                                           Progress&& progress) {
+                                           std::span<const head_selection> selections,
+                                           const ablation_options& options, Progress&& progress) {
   require_host<Host>();
   for (const head_selection& s : selections)
     for (const head_id head : s.heads) h.spec().check(head);
@@ -119,7 +123,8 @@ std::vector<ablation_outcome> ablate_heads(Host& h, std::span<const labelled_pro
     std::vector<variant> variants;
     for (std::size_t p = first; p < first + count; ++p) {
       ids.push_back(prompts[p].ids);
-      const std::size_t donor = prompts.size() < 2 ? p : (p + 1 + random.below(prompts.size() - 1)) % prompts.size();
+      const std::size_t donor =
+          prompts.size() < 2 ? p : (p + 1 + random.below(prompts.size() - 1)) % prompts.size();
       for (const head_selection& s : selections) {
         variant v{static_cast<int>(p - first), {}};
         for (const head_id head : s.heads) {

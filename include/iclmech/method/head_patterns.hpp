@@ -1,6 +1,7 @@
 #ifndef ICLMECH_METHOD_HEAD_PATTERNS_HPP
 #define ICLMECH_METHOD_HEAD_PATTERNS_HPP
-// Where every head looks, attention and state-space alike: patterns of a run, induction scores, roles of what is seen.
+// Where every head looks, attention and state-space alike: patterns of a run, induction scores, roles of what
+// is seen.
 
 #include <map>
 #include <vector>
@@ -28,13 +29,21 @@ class pattern_collector {
     switch (s.point) {
       case hook::pattern:
         for (index h = 0; h < view.shape(0); ++h)
-          into.patterns.push_back(const_matrix_view(view.data() + h * view.row_stride(), view.shape(1), view.shape(2),
-                                                    Eigen::OuterStride<>(view.shape(2))));
+          into.patterns.push_back(const_matrix_view(view.data() + h * view.row_stride(), view.shape(1),
+                                                    view.shape(2), Eigen::OuterStride<>(view.shape(2))));
         return;
-      case hook::dt: into.dt = view.matrix(); return;
-      case hook::B: into.B = view.matrix(); return;
-      case hook::C: into.C = view.matrix(); return;
-      default: into.decay = view.matrix().row(0); return;
+      case hook::dt:
+        into.dt = view.matrix();
+        return;
+      case hook::B:
+        into.B = view.matrix();
+        return;
+      case hook::C:
+        into.C = view.matrix();
+        return;
+      default:
+        into.decay = view.matrix().row(0);
+        return;
     }
   }
 
@@ -72,8 +81,9 @@ class pattern_collector {
 
 }  // namespace detail
 
-/// Runs one prompt and calls `f(head, pattern)` for every head: the attention pattern, or the effective attention of a
-/// state-space head, [rows x rows]; rows count the model's memory tokens first (`model_spec::prefix_rows`).
+/// Runs one prompt and calls `f(head, pattern)` for every head: the attention pattern, or the effective
+/// attention of a state-space head, [rows x rows]; rows count the model's memory tokens first
+/// (`model_spec::prefix_rows`).
 /// @throws argument_error for a prompt the model cannot take.
 template <class Host, class F>
 void for_each_head_pattern(Host& h, const token_sequence& prompt, const F& f,
@@ -81,7 +91,8 @@ void for_each_head_pattern(Host& h, const token_sequence& prompt, const F& f,
   require_host<Host>();
   detail::pattern_collector collector;
   h.run(std::span(&prompt, 1), collector, logit_rows::none);
-  for (const head_id id : h.spec().heads()) f(id, collector.pattern(h.spec().mixer(id.layer, id.mixer), id, factor));
+  for (const head_id id : h.spec().heads())
+    f(id, collector.pattern(h.spec().mixer(id.layer, id.mixer), id, factor));
 }
 
 /// Induction score of every head on a repeated random block (make one with `repeat_random_tokens`).
@@ -94,9 +105,11 @@ head_map<double> induction_scores(Host& h, const repeated_tokens& block) {
   return scores;
 }
 
-/// What every head looks at from the last position of a prompt, by the roles of its tokens; memory tokens are left out.
+/// What every head looks at from the last position of a prompt, by the roles of its tokens; memory tokens are
+/// left out.
 template <class Host>
-head_map<role_shares> attention_roles(Host& h, const token_sequence& prompt, std::span<const token_role> roles) {
+head_map<role_shares> attention_roles(Host& h, const token_sequence& prompt,
+                                      std::span<const token_role> roles) {
   head_map<role_shares> shares(h.spec());
   for_each_head_pattern(h, prompt, [&](head_id id, const row_matrix& pattern) {
     const row_vector last = pattern.bottomRows(1).rightCols(static_cast<index>(roles.size()));

@@ -34,7 +34,8 @@ head_means mean_head_outputs(Host& h, std::span<const answered_prompt> prompts, 
   scaled = outputs;
   for (std::size_t first = 0; first < prompts.size(); first += batch) {
     std::vector<token_sequence> ids;
-    for (const answered_prompt& p : prompts.subspan(first, std::min(batch, prompts.size() - first))) ids.push_back(p.ids);
+    for (const answered_prompt& p : prompts.subspan(first, std::min(batch, prompts.size() - first)))
+      ids.push_back(p.ids);
     last_output_collector seen(h.spec(), ids.size(), false);
     h.run(ids, seen, logit_rows::none);
     for (std::size_t p = 0; p < ids.size(); ++p)
@@ -48,7 +49,8 @@ head_means mean_head_outputs(Host& h, std::span<const answered_prompt> prompts, 
     const index d_head = h.spec().mixer(mixers[m].layer, mixers[m].mixer).d_head;
     const auto split = [&](const running_mean& mean, std::span<vector> heads) {
       for (std::size_t k = 0; k < heads.size(); ++k)
-        heads[k] = mean.mean().segment(static_cast<index>(k) * d_head, d_head).matrix().template cast<float>();
+        heads[k] =
+            mean.mean().segment(static_cast<index>(k) * d_head, d_head).matrix().template cast<float>();
     };
     split(outputs[m], result.outputs.mixer(mixers[m]));
     split(scaled[m], result.scaled.mixer(mixers[m]));
@@ -63,13 +65,14 @@ struct indirect_effect_result {
   std::vector<double> baseline;  ///< P(answer) of each corrupted prompt, nothing replaced
 };
 
-/// CIE_h(p) = P(answer | p with head h's last output := zbar_h) - P(answer | p), for every head and prompt: one sweep
-/// for each group of prompts. `progress(done)` is called after each.
+/// CIE_h(p) = P(answer | p with head h's last output := zbar_h) - P(answer | p), for every head and prompt:
+/// one sweep for each group of prompts. `progress(done)` is called after each.
 /// @throws argument_error for prompts the model cannot take.
 template <class Host, class Progress>
 indirect_effect_result measure_indirect_effects(Host& h, const head_map<vector>& mean_outputs,
-                                                std::span<const answered_prompt> corrupted, const sweep_options& options,
-                                                std::size_t batch, Progress&& progress) {
+                                                std::span<const answered_prompt> corrupted,
+                                                const sweep_options& options, std::size_t batch,
+                                                Progress&& progress) {
   require_host<Host>();
   indirect_effect_result result{h.spec().heads(), indirect_effects(h.spec().head_count()), {}};
   std::vector<float> row(result.heads.size());
@@ -96,8 +99,8 @@ indirect_effect_result measure_indirect_effects(Host& h, const head_map<vector>&
   return result;
 }
 
-/// The function vector of chosen heads: the sum of their mean writes, [d_model]. Heads without a linear path (measured
-/// writes) are refused.
+/// The function vector of chosen heads: the sum of their mean writes, [d_model]. Heads without a linear path
+/// (measured writes) are refused.
 /// @throws unsupported_error naming such a head.
 template <class Host>
 vector function_vector(Host& h, const head_means& means, std::span<const head_id> heads) {
@@ -106,7 +109,8 @@ vector function_vector(Host& h, const head_means& means, std::span<const head_id
     if (h.spec().mixer(head.layer, head.mixer).write == write_path::measured)
       throw unsupported_error("head " + h.spec().label(head) +
                               " has no linear path to the stream: steer its output instead of the stream");
-    add_head_write(row_matrix(h.output_projection({head.layer, head.mixer})), head.head, means.scaled[head], v);
+    add_head_write(row_matrix(h.output_projection({head.layer, head.mixer})), head.head, means.scaled[head],
+                   v);
   }
   return v;
 }

@@ -1,6 +1,7 @@
 #ifndef ICLMECH_METHOD_LAST_OUTPUTS_HPP
 #define ICLMECH_METHOD_LAST_OUTPUTS_HPP
-// What every mixer's heads, every mixer and every MLP put out at the last position of prompts, gathered in one run.
+// What every mixer's heads, every mixer and every MLP put out at the last position of prompts, gathered in
+// one run.
 
 #include <map>
 #include <span>
@@ -19,7 +20,8 @@ struct last_outputs {
   std::vector<row_vector> mlp;    ///< by layer: what its MLP adds to the stream, or empty
 };
 
-/// Collects `last_outputs` of a run's sequences. `components` asks for the embedding, mixers and MLPs as well.
+/// Collects `last_outputs` of a run's sequences. `components` asks for the embedding, mixers and MLPs as
+/// well.
 class last_output_collector {
  public:
   last_output_collector(const model_spec& spec, std::size_t sequences, bool components)
@@ -36,7 +38,8 @@ class last_output_collector {
   }
 
   static constexpr bool observes(hook point) {
-    return hook_mask{hook::z, hook::write_scale, hook::embed, hook::mixer_out, hook::attn_out, hook::mlp_out}.contains(point);
+    return hook_mask{hook::z, hook::write_scale, hook::embed, hook::mixer_out, hook::attn_out, hook::mlp_out}
+        .contains(point);
   }
   static constexpr bool edits(hook) { return false; }
 
@@ -48,7 +51,8 @@ class last_output_collector {
     const layer_spec& layer = spec_.layers[static_cast<std::size_t>(s.layer)];
     if (s.point == hook::mlp_out) return layer.has_mlp;
     // What reaches the stream: behind the post norm for attention alone, else the last mixer's output.
-    const bool attention_only = layer.mixers.size() == 1 && layer.mixers.front().kind == mixer_kind::attention;
+    const bool attention_only =
+        layer.mixers.size() == 1 && layer.mixers.front().kind == mixer_kind::attention;
     return s.point == (attention_only ? hook::attn_out : hook::mixer_out);
   }
 
@@ -57,11 +61,21 @@ class last_output_collector {
     last_outputs& out = outputs_[static_cast<std::size_t>(s.sequence)];
     const auto layer = static_cast<std::size_t>(s.layer);
     switch (s.point) {
-      case hook::z: out.z[place_.at({s.layer, s.mixer})] = view.last_row(); return;
-      case hook::write_scale: out.scale[place_.at({s.layer, s.mixer})] = view.data()[(view.rows() - 1) * view.row_stride()]; return;
-      case hook::embed: out.embedding = view.last_row(); return;
-      case hook::mlp_out: out.mlp[layer] = view.last_row(); return;
-      default: out.mixer[layer] = view.last_row(); return;
+      case hook::z:
+        out.z[place_.at({s.layer, s.mixer})] = view.last_row();
+        return;
+      case hook::write_scale:
+        out.scale[place_.at({s.layer, s.mixer})] = view.data()[(view.rows() - 1) * view.row_stride()];
+        return;
+      case hook::embed:
+        out.embedding = view.last_row();
+        return;
+      case hook::mlp_out:
+        out.mlp[layer] = view.last_row();
+        return;
+      default:
+        out.mixer[layer] = view.last_row();
+        return;
     }
   }
 

@@ -1,6 +1,7 @@
 #ifndef ICLMECH_METHOD_SCORE_HEADS_HPP
 #define ICLMECH_METHOD_SCORE_HEADS_HPP
-// Scores all heads of a model on a set of prompts: TR and TL (TSLA, arXiv 2509.24164) and their logit baselines.
+// Scores all heads of a model on a set of prompts: TR and TL (TSLA, arXiv 2509.24164) and their logit
+// baselines.
 
 #include <optional>
 #include <string>
@@ -23,7 +24,8 @@ struct labelled_prompt {
   token_id answer = 0;
 };
 
-/// The scores of one write, or their means over prompts. `dla_sum` and `dla_answer` are the baselines of TR and TL.
+/// The scores of one write, or their means over prompts. `dla_sum` and `dla_answer` are the baselines of TR
+/// and TL.
 struct write_scores {
   double tr = 0.0;
   double tl = 0.0;
@@ -58,7 +60,8 @@ struct prediction_summary {
   double accuracy = 0.0;
   double tr_ratio = 0.0;
 };
-inline prediction_summary summarize(std::span<const labelled_prompt> prompts, std::span<const token_id> predictions) {
+inline prediction_summary summarize(std::span<const labelled_prompt> prompts,
+                                    std::span<const token_id> predictions) {
   prediction_summary s;
   for (std::size_t p = 0; p < prompts.size(); ++p) {
     const auto& labels = prompts[p].labels;
@@ -69,7 +72,8 @@ inline prediction_summary summarize(std::span<const labelled_prompt> prompts, st
   return {s.accuracy / n, s.tr_ratio / n};
 }
 
-/// Adds up scores prompt by prompt. Heads with a linear path cost |Y| * d_head each: their writes are never formed.
+/// Adds up scores prompt by prompt. Heads with a linear path cost |Y| * d_head each: their writes are never
+/// formed.
 template <class Host>
 class head_scorer {
  public:
@@ -79,7 +83,8 @@ class head_scorer {
   }
 
   /// Scores a batch of prompts.
-  /// @throws argument_error for prompts the model cannot take, labels that collide, an answer that is no label.
+  /// @throws argument_error for prompts the model cannot take, labels that collide, an answer that is no
+  /// label.
   void add(std::span<const labelled_prompt> prompts) {
     std::vector<token_sequence> ids;
     std::vector<label_subspace> labels;
@@ -113,7 +118,8 @@ class head_scorer {
   }
 
  private:
-  void score(const label_subspace& labels, index answer, const token_sequence& prompt, const last_outputs& out) {
+  void score(const label_subspace& labels, index answer, const token_sequence& prompt,
+             const last_outputs& out) {
     for (std::size_t m = 0; m < mixers_.size(); ++m) {
       const mixer_spec& mixer = host_.spec().mixer(mixers_[m].layer, mixers_[m].mixer);
       const std::span<write_scores> sums = sums_.mixer(mixers_[m]);
@@ -142,7 +148,8 @@ class head_scorer {
     return *folded_[m];
   }
 
-  void add_heads(std::span<write_scores> sums, const folded_labels& folded, index answer, const row_vector& z, float scale) {
+  void add_heads(std::span<write_scores> sums, const folded_labels& folded, index answer, const row_vector& z,
+                 float scale) {
     const index heads = folded.heads(), n = folded.labels().size();
     tsla_.resize(static_cast<std::size_t>(heads));
     coordinates_.resize(static_cast<std::size_t>(heads * n));
@@ -198,7 +205,8 @@ class head_scorer {
 
 /// Scores all heads of `h` on the prompts; `progress(done)` is called after each batch.
 template <class Host, class Progress>
-head_scores score_heads(Host& h, std::span<const labelled_prompt> prompts, const score_options& options, Progress&& progress) {
+head_scores score_heads(Host& h, std::span<const labelled_prompt> prompts, const score_options& options,
+                        Progress&& progress) {
   head_scorer<Host> scorer(h, options);
   for (std::size_t first = 0; first < prompts.size(); first += options.batch) {
     scorer.add(prompts.subspan(first, std::min(options.batch, prompts.size() - first)));
@@ -207,7 +215,8 @@ head_scores score_heads(Host& h, std::span<const labelled_prompt> prompts, const
   return scorer.result();
 }
 template <class Host>
-head_scores score_heads(Host& h, std::span<const labelled_prompt> prompts, const score_options& options = {}) {
+head_scores score_heads(Host& h, std::span<const labelled_prompt> prompts,
+                        const score_options& options = {}) {
   return score_heads(h, prompts, options, [](std::size_t) {});
 }
 

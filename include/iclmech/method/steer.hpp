@@ -1,6 +1,7 @@
 #ifndef ICLMECH_METHOD_STEER_HPP
 #define ICLMECH_METHOD_STEER_HPP
-// Steers prompts with a vector in the stream, layer by layer, or with mean head outputs, and measures what it does.
+// Steers prompts with a vector in the stream, layer by layer, or with mean head outputs, and measures what it
+// does.
 
 #include <string>
 #include <vector>
@@ -12,8 +13,8 @@ namespace iclmech {
 
 /// What one way of steering does to a set of prompts.
 struct steering_outcome {
-  std::string name;     ///< "none", "stream", "heads"
-  int layer = -1;       ///< where the vector was added; -1: nowhere, or at the heads
+  std::string name;  ///< "none", "stream", "heads"
+  int layer = -1;    ///< where the vector was added; -1: nowhere, or at the heads
   float strength = 0.0F;
   prediction_summary summary;
   double probability = 0.0;  ///< mean P(answer)
@@ -25,9 +26,9 @@ struct steering_options {
   sweep_options sweep;
 };
 
-/// Runs the prompts as they are (first outcome), with `v` [d_model] times each strength added to the stream entering
-/// each layer at the last position, and, if there are any `heads`, with their outputs there raised by their means
-/// times each strength. `progress(done)` is called after each batch.
+/// Runs the prompts as they are (first outcome), with `v` [d_model] times each strength added to the stream
+/// entering each layer at the last position, and, if there are any `heads`, with their outputs there raised
+/// by their means times each strength. `progress(done)` is called after each batch.
 /// @throws argument_error for prompts the model cannot take; `v` may be empty, then only heads are steered.
 template <class Host, class Progress>
 std::vector<steering_outcome> steer(Host& h, std::span<const labelled_prompt> prompts, const vector& v,
@@ -60,12 +61,13 @@ std::vector<steering_outcome> steer(Host& h, std::span<const labelled_prompt> pr
       ids.push_back(prompts[first + p].ids);
       for (const auto& edits : ways) variants.push_back({static_cast<int>(p), edits});
     }
-    const auto swept = sweep(h, ids, variants,
-                             [&](int prompt, const const_matrix_ref& logits) {
-                               const token_id answer = prompts[first + static_cast<std::size_t>(prompt)].answer;
-                               return seen{reduce::argmax_of(logits), probability_of(logits.row(0), answer)};
-                             },
-                             options.sweep);
+    const auto swept = sweep(
+        h, ids, variants,
+        [&](int prompt, const const_matrix_ref& logits) {
+          const token_id answer = prompts[first + static_cast<std::size_t>(prompt)].answer;
+          return seen{reduce::argmax_of(logits), probability_of(logits.row(0), answer)};
+        },
+        options.sweep);
     for (std::size_t p = 0; p < count; ++p)
       for (std::size_t o = 0; o < outcomes.size(); ++o) {
         const seen& s = o == 0 ? swept.prompts[p] : swept.variants[p * ways.size() + o - 1];

@@ -39,15 +39,20 @@ inline nlohmann::json head_json(head_id id) {
 }
 
 inline nlohmann::json scores_json(const write_scores& s) {
-  return {{"tr", s.tr}, {"tl", s.tl}, {"dla_sum", s.dla_sum}, {"dla_answer", s.dla_answer}, {"logit_difference", s.logit_difference}};
+  return {{"tr", s.tr},
+          {"tl", s.tl},
+          {"dla_sum", s.dla_sum},
+          {"dla_answer", s.dla_answer},
+          {"logit_difference", s.logit_difference}};
 }
 
 }  // namespace detail
 
 /// The fields that every result has.
 inline nlohmann::json identity_json(const result_identity& id) {
-  return {{"model", id.model},     {"architecture", id.architecture},      {"prompts", id.prompts}, {"seed", id.seed},
-          {"command", id.command}, {"library_version", library_version}, {"date", detail::utc_now()}};
+  return {{"model", id.model},        {"architecture", id.architecture}, {"prompts", id.prompts},
+          {"seed", id.seed},          {"command", id.command},           {"library_version", library_version},
+          {"date", detail::utc_now()}};
 }
 
 /// tsla.json.
@@ -81,8 +86,8 @@ inline std::string to_csv(const head_scores& r) {
   const auto ids = r.heads.ids();
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const write_scores& s = r.heads.values()[i];
-    csv << ids[i].layer << ',' << to_string(ids[i].mixer) << ',' << ids[i].head << ',' << s.tr << ',' << s.tl << ','
-        << s.dla_sum << ',' << s.dla_answer << ',' << s.logit_difference << '\n';
+    csv << ids[i].layer << ',' << to_string(ids[i].mixer) << ',' << ids[i].head << ',' << s.tr << ',' << s.tl
+        << ',' << s.dla_sum << ',' << s.dla_answer << ',' << s.logit_difference << '\n';
   }
   return csv.str();
 }
@@ -98,7 +103,8 @@ inline nlohmann::json to_json(const indirect_effect_result& r, const result_iden
     head["aie_low"] = aie[i].low;
     head["aie_high"] = aie[i].high;
     nlohmann::json cie = nlohmann::json::array();
-    for (index p = 0; p < r.effects.count(); ++p) cie.push_back(r.effects.effects()(p, static_cast<index>(i)));
+    for (index p = 0; p < r.effects.count(); ++p)
+      cie.push_back(r.effects.effects()(p, static_cast<index>(i)));
     head["cie"] = std::move(cie);
     j["heads"].push_back(std::move(head));
   }
@@ -113,8 +119,8 @@ inline std::string to_csv(const indirect_effect_result& r) {
   csv << "layer,mixer,head,aie,aie_low,aie_high\n";
   const std::vector<interval> aie = r.effects.intervals();
   for (std::size_t i = 0; i < r.heads.size(); ++i)
-    csv << r.heads[i].layer << ',' << to_string(r.heads[i].mixer) << ',' << r.heads[i].head << ',' << aie[i].estimate
-        << ',' << aie[i].low << ',' << aie[i].high << '\n';
+    csv << r.heads[i].layer << ',' << to_string(r.heads[i].mixer) << ',' << r.heads[i].head << ','
+        << aie[i].estimate << ',' << aie[i].low << ',' << aie[i].high << '\n';
   return csv.str();
 }
 
@@ -123,7 +129,10 @@ inline nlohmann::json to_json(const std::vector<ablation_outcome>& outcomes, con
   nlohmann::json j = identity_json(id);
   j["outcomes"] = nlohmann::json::array();
   for (const ablation_outcome& o : outcomes)
-    j["outcomes"].push_back({{"set", o.name}, {"heads", o.heads}, {"accuracy", o.summary.accuracy}, {"tr_ratio", o.summary.tr_ratio}});
+    j["outcomes"].push_back({{"set", o.name},
+                             {"heads", o.heads},
+                             {"accuracy", o.summary.accuracy},
+                             {"tr_ratio", o.summary.tr_ratio}});
   return j;
 }
 
@@ -132,8 +141,12 @@ inline nlohmann::json to_json(const std::vector<steering_outcome>& outcomes, con
   nlohmann::json j = identity_json(id);
   j["outcomes"] = nlohmann::json::array();
   for (const steering_outcome& o : outcomes)
-    j["outcomes"].push_back({{"at", o.name}, {"layer", o.layer}, {"strength", o.strength}, {"accuracy", o.summary.accuracy},
-                             {"tr_ratio", o.summary.tr_ratio}, {"probability", o.probability}});
+    j["outcomes"].push_back({{"at", o.name},
+                             {"layer", o.layer},
+                             {"strength", o.strength},
+                             {"accuracy", o.summary.accuracy},
+                             {"tr_ratio", o.summary.tr_ratio},
+                             {"probability", o.probability}});
   return j;
 }
 

@@ -27,7 +27,8 @@ inline std::vector<std::string> bundled_model_names() {
   std::vector<std::string> names;
   for (const std::filesystem::path& directory : model_directories())
     for (const auto& entry : std::filesystem::directory_iterator(directory))
-      if (std::filesystem::exists(entry.path() / "config.json")) names.push_back(entry.path().filename().string());
+      if (std::filesystem::exists(entry.path() / "config.json"))
+        names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
@@ -36,7 +37,8 @@ inline std::vector<std::string> bundled_model_names() {
 /// The folder of a bundled model, or nothing.
 inline std::optional<std::string> bundled_model(const std::string& name) {
   for (const std::filesystem::path& directory : model_directories())
-    if (!name.empty() && std::filesystem::exists(directory / name / "config.json")) return (directory / name).string();
+    if (!name.empty() && std::filesystem::exists(directory / name / "config.json"))
+      return (directory / name).string();
   return std::nullopt;
 }
 
@@ -55,7 +57,8 @@ inline std::string find_model(const std::string& path_or_name) {
 /// @throws argument_error for an unknown name, with the nearest ones.
 inline task find_any_task(const std::string& name_or_file) {
   for (const std::filesystem::path& directory : model_directories())
-    if (const auto file = directory / "tasks" / (name_or_file + ".json"); std::filesystem::is_regular_file(file))
+    if (const auto file = directory / "tasks" / (name_or_file + ".json");
+        std::filesystem::is_regular_file(file))
       return load_task(file);
   return find_task(name_or_file);
 }

@@ -1,6 +1,7 @@
 #ifndef ICLMECH_ENGINE_BLOCK_ATTENTION_BLOCK_HPP
 #define ICLMECH_ENGINE_BLOCK_ATTENTION_BLOCK_HPP
-// Self-attention as a residual block: norm, queries/keys/values, attention, output projection (Llama, Qwen2, Gemma 3).
+// Self-attention as a residual block: norm, queries/keys/values, attention, output projection (Llama, Qwen2,
+// Gemma 3).
 
 #include "iclmech/engine/block/attention_core.hpp"
 #include "iclmech/engine/block/block_parts.hpp"
@@ -68,10 +69,11 @@ struct attention_block {
 
   template <hooks H>
   void run(forward_pass<H>& pass, int layer) const {
-    const matrix_view x =
-        input_norm<hook::ln1_scale, hook::ln1_normalized>(pass, layer, pass.work.stream.rows(pass.row_count()), norm);
+    const matrix_view x = input_norm<hook::ln1_scale, hook::ln1_normalized>(
+        pass, layer, pass.work.stream.rows(pass.row_count()), norm);
     const index joined = mix_attention(pass, layer, shape, weights, x);
-    pass.template fire<hook::z>(layer, mixer_kind::attention, pass.work.mixed.rows(pass.row_count()), shape.heads);
+    pass.template fire<hook::z>(layer, mixer_kind::attention, pass.work.mixed.rows(pass.row_count()),
+                                shape.heads);
     const matrix_view out = project_heads(pass, weights.o, shape.heads, pass.work.mixed, joined);
     pass.template fire<hook::mixer_out>(layer, mixer_kind::attention, out);
     add_to_stream<hook::attn_out>(pass, layer, post_norm, out);

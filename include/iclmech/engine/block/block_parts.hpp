@@ -13,11 +13,12 @@ void normalize(forward_pass<H>& pass, const const_matrix_ref& x, const vector& w
   std::vector<float>& scale = pass.work.scale;
   const auto rows = static_cast<std::size_t>(x.rows());
   if (scale.size() < rows) scale.resize(rows);
-  rms_norm(x, {weight.data(), static_cast<std::size_t>(weight.size())}, pass.config.norm_eps, y, pass.config.norm_form, 0,
-           {scale.data(), rows});
+  rms_norm(x, {weight.data(), static_cast<std::size_t>(weight.size())}, pass.config.norm_eps, y,
+           pass.config.norm_form, 0, {scale.data(), rows});
 }
 
-/// A norm at the input of a block: of the stream (or what stands in for it) into `work.normed`, with its two hooks.
+/// A norm at the input of a block: of the stream (or what stands in for it) into `work.normed`, with its two
+/// hooks.
 template <hook Scale, hook Normalized, hooks H>
 matrix_view input_norm(forward_pass<H>& pass, int layer, const const_matrix_ref& x, const vector& weight) {
   pass.work.normed.shape(pass.capacity(), weight.size());
@@ -30,8 +31,8 @@ matrix_view input_norm(forward_pass<H>& pass, int layer, const const_matrix_ref&
   return normed;
 }
 
-/// Adds a block's output to the stream, through a post norm where the model has one. `Out` is the hook for what is
-/// added. On return `pass.work.scale` holds the post norm's factors.
+/// Adds a block's output to the stream, through a post norm where the model has one. `Out` is the hook for
+/// what is added. On return `pass.work.scale` holds the post norm's factors.
 template <hook Out, hooks H>
 void add_to_stream(forward_pass<H>& pass, int layer, const vector& post_norm, matrix_view out) {
   if (post_norm.size() > 0) {
@@ -45,8 +46,9 @@ void add_to_stream(forward_pass<H>& pass, int layer, const vector& post_norm, ma
   pass.work.stream.rows(out.rows()) += out;
 }
 
-/// Output projection of a mixer's heads, `z` [rows x heads*d_head] to work.block_out. Forks that joined at z (rows from
-/// `joined` on) differ from their prompts in few heads: their output is the prompt's plus W_O of the difference.
+/// Output projection of a mixer's heads, `z` [rows x heads*d_head] to work.block_out. Forks that joined at z
+/// (rows from `joined` on) differ from their prompts in few heads: their output is the prompt's plus W_O of
+/// the difference.
 template <hooks H>
 matrix_view project_heads(forward_pass<H>& pass, const linear& projection, index heads, activation_buffer& z,
                           index joined) {
@@ -62,7 +64,8 @@ matrix_view project_heads(forward_pass<H>& pass, const linear& projection, index
     if (s.first_row < joined) continue;
     const index from = pass.segments()[static_cast<std::size_t>(s.parent)].first_row + s.first_position;
     out.block(s.first_row, s.rows) = out.block(from, s.rows);
-    for (index r = 0; r < s.rows; ++r) prompt_row[static_cast<std::size_t>(s.first_row + r - joined)] = from + r;
+    for (index r = 0; r < s.rows; ++r)
+      prompt_row[static_cast<std::size_t>(s.first_row + r - joined)] = from + r;
   }
   activation_buffer &difference = pass.work.gathered[0], &change = pass.work.gathered[1];
   difference.shape(rows - joined, d_head);

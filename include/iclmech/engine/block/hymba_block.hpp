@@ -1,14 +1,15 @@
 #ifndef ICLMECH_ENGINE_BLOCK_HYMBA_BLOCK_HPP
 #define ICLMECH_ENGINE_BLOCK_HYMBA_BLOCK_HPP
-// Hymba's mixer: attention and Mamba-1 side by side on one input projection, each normed, averaged, projected.
+// Hymba's mixer: attention and Mamba-1 side by side on one input projection, each normed, averaged,
+// projected.
 
 #include "iclmech/engine/block/attention_block.hpp"
 #include "iclmech/engine/block/mamba1_block.hpp"
 
 namespace iclmech {
 
-/// x += out_proj((norm(attention) + norm(mamba)) / 2). The rows of the input projection are q | k | v | x | gate, and
-/// q | x | gate in a layer that reads the keys and values of an earlier one.
+/// x += out_proj((norm(attention) + norm(mamba)) / 2). The rows of the input projection are q | k | v | x |
+/// gate, and q | x | gate in a layer that reads the keys and values of an earlier one.
 struct hymba_block {
   attention_config attention;
   state_space_config shape;
@@ -56,7 +57,8 @@ struct hymba_block {
 
  private:
   template <hooks H>
-  static void lend(forward_pass<H>& pass, std::size_t layer, const matrix_view& keys, const matrix_view& values) {
+  static void lend(forward_pass<H>& pass, std::size_t layer, const matrix_view& keys,
+                   const matrix_view& values) {
     workspace& work = pass.work;
     work.keys[layer].shape(pass.capacity(), keys.cols());
     work.values[layer].shape(pass.capacity(), values.cols());
@@ -76,9 +78,8 @@ struct hymba_block {
     const auto branch = [&](mixer_kind mixer, activation_buffer& z, index heads, const vector& weight) {
       pass.template fire<hook::z>(layer, mixer, z.rows(rows), heads);
       normalize(pass, z.rows(rows), weight, z.rows(rows));
-      pass.template fire_scalar<hook::write_scale>(layer, mixer, [&work](index row) {
-        return work.scale[static_cast<std::size_t>(row)];
-      });
+      pass.template fire_scalar<hook::write_scale>(
+          layer, mixer, [&work](index row) { return work.scale[static_cast<std::size_t>(row)]; });
     };
     branch(mixer_kind::attention, work.mixed, attention.heads, attention_norm);
     branch(mixer_kind::mamba1, work.mixed_ssm, shape.heads, mamba_norm);

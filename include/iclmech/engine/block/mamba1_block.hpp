@@ -10,19 +10,20 @@ namespace iclmech {
 
 /// What a Mamba-1 mixer has between its input and output projections.
 struct mamba1_weights {
-  row_matrix conv_weight;           ///< [d_inner x d_conv]
-  vector conv_bias;                 ///< [d_inner] or empty
-  linear x_proj;                    ///< d_inner -> dt_rank + 2 d_state
-  linear dt_proj;                   ///< dt_rank -> d_inner, with bias
-  row_matrix A;                     ///< [d_inner x d_state], negative
-  vector D;                         ///< [d_inner]
-  vector dt_norm, B_norm, C_norm;   ///< Hymba's inner norms, or empty
+  row_matrix conv_weight;          ///< [d_inner x d_conv]
+  vector conv_bias;                ///< [d_inner] or empty
+  linear x_proj;                   ///< d_inner -> dt_rank + 2 d_state
+  linear dt_proj;                  ///< dt_rank -> d_inner, with bias
+  row_matrix A;                    ///< [d_inner x d_state], negative
+  vector D;                        ///< [d_inner]
+  vector dt_norm, B_norm, C_norm;  ///< Hymba's inner norms, or empty
 };
 
 namespace detail {
 
 /// Rows of forks, gathered so that one call can step them together, and scattered back.
-inline matrix_view gather_rows(activation_buffer& into, const const_matrix_ref& from, std::span<const index> rows) {
+inline matrix_view gather_rows(activation_buffer& into, const const_matrix_ref& from,
+                               std::span<const index> rows) {
   into.shape(static_cast<index>(rows.size()), from.cols());
   matrix_view out = into.rows(static_cast<index>(rows.size()));
   for (std::size_t i = 0; i < rows.size(); ++i) out.row(static_cast<index>(i)) = from.row(rows[i]);
@@ -44,8 +45,9 @@ struct selective_kernel {
     return activation_view::contiguous(state, 3, {groups, weights.A.rows() / groups, weights.A.cols()});
   }
   void scan(index first, index rows, float* state) {
-    selective_scan(x.middleRows(first, rows), dt.middleRows(first, rows), weights.A, B.middleRows(first, rows),
-                   C.middleRows(first, rows), weights.D.data(), state, y.middleRows(first, rows));
+    selective_scan(x.middleRows(first, rows), dt.middleRows(first, rows), weights.A,
+                   B.middleRows(first, rows), C.middleRows(first, rows), weights.D.data(), state,
+                   y.middleRows(first, rows));
   }
   void step_from(const float* state, std::span<const index> rows) {
     auto& g = work.gathered;
@@ -63,10 +65,12 @@ struct selective_kernel {
   matrix_view writes(index rows) const { return explicit_rows(work.explicit_write, rows); }
   void make_explicit(index first, index rows) const {
     selective_log_decay(dt.middleRows(first, rows), weights.A, decays(rows));
-    selective_writes(x.middleRows(first, rows), dt.middleRows(first, rows), B.middleRows(first, rows), writes(rows));
+    selective_writes(x.middleRows(first, rows), dt.middleRows(first, rows), B.middleRows(first, rows),
+                     writes(rows));
   }
   activation_view decay_view(index rows) const {
-    return activation_view::contiguous(work.explicit_decay.data(), 3, {rows, weights.A.rows(), weights.A.cols()});
+    return activation_view::contiguous(work.explicit_decay.data(), 3,
+                                       {rows, weights.A.rows(), weights.A.cols()});
   }
   activation_view write_view(index rows) const {
     return activation_view::contiguous(work.explicit_write.data(), 4,
@@ -103,7 +107,8 @@ void mix_mamba1(forward_pass<H>& pass, int layer, const state_space_config& shap
   matrix_view B = work.step_low.columns(rows, R, N), C = work.step_low.columns(rows, R + N, N);
   const auto inner_norm = [&](matrix_view values, const vector& weight) {
     if (weight.size() > 0)
-      rms_norm(values, {weight.data(), static_cast<std::size_t>(weight.size())}, pass.config.norm_eps, values);
+      rms_norm(values, {weight.data(), static_cast<std::size_t>(weight.size())}, pass.config.norm_eps,
+               values);
   };
   inner_norm(low, w.dt_norm);
   inner_norm(B, w.B_norm);
@@ -150,7 +155,8 @@ struct mamba1_block {
 
 /// The end of a state-space block: forks join at hook_z, the output projection, the sum into the stream.
 template <hooks H>
-void project_state_space(forward_pass<H>& pass, int layer, mixer_kind mixer, index heads, const linear& projection) {
+void project_state_space(forward_pass<H>& pass, int layer, mixer_kind mixer, index heads,
+                         const linear& projection) {
   workspace& work = pass.work;
   const index joined = pass.join(layer, fork_stage::z, mixer, {&work.mixed_ssm});
   pass.template fire<hook::z>(layer, mixer, work.mixed_ssm.rows(pass.row_count()), heads);

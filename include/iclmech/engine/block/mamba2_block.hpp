@@ -32,15 +32,16 @@ struct ssd_kernel {
   }
   void scan(index first, index rows, float* state) {
     ssd_scan(shape, x.middleRows(first, rows), dt.middleRows(first, rows), weights.A.data(),
-             B.middleRows(first, rows), C.middleRows(first, rows), weights.D.data(), state, y.middleRows(first, rows));
+             B.middleRows(first, rows), C.middleRows(first, rows), weights.D.data(), state,
+             y.middleRows(first, rows));
   }
   void step_from(const float* state, std::span<const index> rows) {
     auto& g = work.gathered;
     const matrix_view inputs = gather_rows(g[0], x, rows);
     g[4].shape(inputs.rows(), y.cols());
     matrix_view out = g[4].rows(inputs.rows());
-    ssd_step_from(shape, state, inputs, gather_rows(g[1], dt, rows), weights.A.data(), gather_rows(g[2], B, rows),
-                  gather_rows(g[3], C, rows), weights.D.data(), out);
+    ssd_step_from(shape, state, inputs, gather_rows(g[1], dt, rows), weights.A.data(),
+                  gather_rows(g[2], B, rows), gather_rows(g[3], C, rows), weights.D.data(), out);
     scatter_rows(out, rows, y);
   }
   void read_out(index row, const float* state) {
@@ -57,7 +58,8 @@ struct ssd_kernel {
   matrix_view writes(index rows) const { return explicit_rows(work.explicit_write, rows, state_size()); }
   void make_explicit(index first, index rows) const {
     ssd_log_decay(dt.middleRows(first, rows), weights.A.data(), decays(rows));
-    ssd_writes(shape, x.middleRows(first, rows), dt.middleRows(first, rows), B.middleRows(first, rows), writes(rows));
+    ssd_writes(shape, x.middleRows(first, rows), dt.middleRows(first, rows), B.middleRows(first, rows),
+               writes(rows));
   }
   activation_view decay_view(index rows) const {
     return activation_view::contiguous(work.explicit_decay.data(), 2, {rows, shape.heads});
@@ -109,7 +111,8 @@ void mix_mamba2(forward_pass<H>& pass, int layer, const state_space_config& shap
 
   work.mixed_ssm.shape(pass.capacity(), inner);
   matrix_view y = work.mixed_ssm.rows(rows);
-  detail::ssd_kernel kernel{work, w, {shape.heads, inner / shape.heads, shape.groups, shape.d_state}, x, dt, B, C, y};
+  detail::ssd_kernel kernel{
+      work, w, {shape.heads, inner / shape.heads, shape.groups, shape.d_state}, x, dt, B, C, y};
   scan_driver(pass, layer, mamba2, kernel).run();
   pass.template fire<hook::recurrence_out>(layer, mamba2, y, shape.heads);
   pass.template fire<hook::gate>(layer, mamba2, gate, shape.heads);
@@ -132,7 +135,8 @@ struct mamba2_block {
     const index rows = pass.row_count();
     if (reads_side) work.side.rows(rows) += work.stream.rows(rows);
     activation_buffer& source = reads_side ? work.side : work.stream;
-    const matrix_view x = input_norm<hook::ln1_scale, hook::ln1_normalized>(pass, layer, source.rows(rows), norm);
+    const matrix_view x =
+        input_norm<hook::ln1_scale, hook::ln1_normalized>(pass, layer, source.rows(rows), norm);
     mix_mamba2(pass, layer, shape, in_proj, weights, x);
     project_state_space(pass, layer, mixer_kind::mamba2, shape.heads, out_proj);
   }

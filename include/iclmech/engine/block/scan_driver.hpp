@@ -1,7 +1,7 @@
 #ifndef ICLMECH_ENGINE_BLOCK_SCAN_DRIVER_HPP
 #define ICLMECH_ENGINE_BLOCK_SCAN_DRIVER_HPP
-// Runs a recurrence over every sequence in flight: states carried in from caches and prompts, shown to hooks at the
-// positions they ask for, and handed on to forks.
+// Runs a recurrence over every sequence in flight: states carried in from caches and prompts, shown to hooks
+// at the positions they ask for, and handed on to forks.
 
 #include <algorithm>
 #include <span>
@@ -35,14 +35,14 @@ const float* conv_past(forward_pass<H>& pass, int layer, const segment& s, const
 
 /// Causal convolution with silu of every segment, x to work.conv; caches keep the last inputs.
 template <hooks H>
-matrix_view convolve(forward_pass<H>& pass, int layer, mixer_kind mixer, const row_matrix& weight, const vector& bias,
-                     matrix_view x) {
+matrix_view convolve(forward_pass<H>& pass, int layer, mixer_kind mixer, const row_matrix& weight,
+                     const vector& bias, matrix_view x) {
   const index kept = weight.cols() - 1;
   pass.work.conv.shape(pass.capacity(), x.cols());
   for (const segment& s : pass.segments()) {
     const auto rows = x.middleRows(s.first_row, s.rows);
-    causal_conv_silu(rows, detail::conv_past(pass, layer, s, x, kept), weight, bias.size() > 0 ? bias.data() : nullptr,
-                     pass.work.conv.block(s.first_row, s.rows));
+    causal_conv_silu(rows, detail::conv_past(pass, layer, s, x, kept), weight,
+                     bias.size() > 0 ? bias.data() : nullptr, pass.work.conv.block(s.first_row, s.rows));
     if (s.cache != nullptr)
       advance_conv_past(rows, kept, s.cache->layers[static_cast<std::size_t>(layer)].conv.data());
   }
@@ -54,8 +54,8 @@ matrix_view convolve(forward_pass<H>& pass, int layer, mixer_kind mixer, const r
 /// Runs `kernel` over all segments. A kernel knows the inputs and outputs of its mixer, by row of the pass:
 ///   state_size(), state_view(state)      the state and how hooks see it
 ///   scan(first_row, rows, state)         writes the outputs of those rows, advances the state
-///   step_from(state, rows)               one step for each of the rows, all from the same state, which is kept
-///   make_explicit(first_row, rows)       per-step decays and writes into work.explicit_*
+///   step_from(state, rows)               one step for each of the rows, all from the same state, which is
+///   kept make_explicit(first_row, rows)       per-step decays and writes into work.explicit_*
 ///   decay_view(rows), write_view(rows)   how hooks see them
 ///   scan_explicit(first_row, offset, rows, state)   as scan, from those, `offset` rows into them
 template <hooks H, class Kernel>
@@ -112,7 +112,8 @@ class scan_driver {
       });
       if (!known) saved_.push_back({s.parent, s.first_position, static_cast<index>(saved_.size())});
     }
-    std::sort(saved_.begin(), saved_.end(), [](const saved& a, const saved& b) { return a.position < b.position; });
+    std::sort(saved_.begin(), saved_.end(),
+              [](const saved& a, const saved& b) { return a.position < b.position; });
     const auto needed = (saved_.size() + 1) * static_cast<std::size_t>(kernel_.state_size());
     if (pass_.work.states.size() < needed) pass_.work.states.resize(needed);
   }

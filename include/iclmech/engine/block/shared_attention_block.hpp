@@ -1,20 +1,21 @@
 #ifndef ICLMECH_ENGINE_BLOCK_SHARED_ATTENTION_BLOCK_HPP
 #define ICLMECH_ENGINE_BLOCK_SHARED_ATTENTION_BLOCK_HPP
-// Zamba2's shared transformer block: attention and MLP over [stream | embedding], handed to the layer's mamba input.
+// Zamba2's shared transformer block: attention and MLP over [stream | embedding], handed to the layer's mamba
+// input.
 
 #include "iclmech/engine/block/attention_block.hpp"
 
 namespace iclmech {
 
-/// side = out(mlp(norm(attention(norm([x | x0]))))), without residual connections. Layers that share a block hold
-/// copies of its weights (which share memory) with the adapters of their own use.
+/// side = out(mlp(norm(attention(norm([x | x0]))))), without residual connections. Layers that share a block
+/// hold copies of its weights (which share memory) with the adapters of their own use.
 struct shared_attention_block {
   attention_config shape;
   attention_weights attention;
   mlp_weights mlp;
-  linear out;        ///< the layer's own
-  vector norm;       ///< [2 d_model]
-  vector mlp_norm;   ///< [d_model]
+  linear out;       ///< the layer's own
+  vector norm;      ///< [2 d_model]
+  vector mlp_norm;  ///< [d_model]
 
   template <hooks H>
   void run(forward_pass<H>& pass, int layer) const {
