@@ -36,8 +36,10 @@ int main() {
   const std::vector<iclmech::head_selection> selections{{"L1H0", {host.spec().parse_head("L1H0")}},
                                                         {"L0H0", {host.spec().parse_head("L0H0")}},
                                                         {"L0H1", {host.spec().parse_head("L0H1")}}};
+  iclmech::ablation_options everywhere;
+  everywhere.all_positions = true;
   for (const auto& outcome : iclmech::ablate_heads(host, std::span<const iclmech::labelled_prompt>(prompts),
-                                                   selections, {.all_positions = true}, [](std::size_t) {}))
+                                                   selections, everywhere, [](std::size_t) {}))
     std::printf("without %s: accuracy %.2f\n", outcome.name.c_str(), outcome.summary.accuracy);
 
   // Any intervention on any number of prompts: here every head in turn, doubled at the last position.

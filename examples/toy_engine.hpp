@@ -62,7 +62,7 @@ class engine {
           second.k(t, vocabulary + t) += 1;      // L1H0 looks for what followed this word before ...
       second.v(t, t) += 1, second.o(t, t) += 3;  // ... and says it again.
     }
-    for (int t : {6, 7}) second.v(head_width, t) += 2, second.o(t, head_width) += 1;  // L1H1 says "a label".
+    for (int t : {6, 7}) second.v(head_width, t) += 2, second.o(t, head_width) += 3;  // L1H1 says "a label".
   }
 
   const tensor& output_weights(int l) const { return layers_[static_cast<std::size_t>(l)].o; }
