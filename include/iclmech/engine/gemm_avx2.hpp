@@ -22,10 +22,9 @@ namespace iclmech::detail::avx2 {
 
 inline constexpr index panel_depth = 256;      ///< columns of a piece, whole blocks of every encoding
 inline constexpr index max_panel_depth = 384;  ///< the last piece may be this large, so that none is tiny
-inline const index max_blocks = getenv("MB") ? atol(getenv("MB")) : 48;
-inline constexpr index row_depth = 1024;  ///< columns of a piece when there are few rows of X
-inline const index few_rows =
-    getenv("FR") ? atol(getenv("FR")) : 4;     ///< from here on tiles are faster than scalar products
+inline constexpr index max_blocks = 48;        ///< row blocks of a task: 288 KiB of a piece of X
+inline constexpr index row_depth = 1024;       ///< columns of a piece when there are few rows of X
+inline constexpr index few_rows = 4;           ///< from here on tiles are faster than scalar products
 inline constexpr index serial_work = 1 << 16;  ///< multiplications that are not worth waking a thread for
 
 inline index piece(index remaining) { return remaining <= max_panel_depth ? remaining : panel_depth; }

@@ -10,9 +10,7 @@
 
 #ifdef ICLMECH_HAS_AVX2_KERNELS
 
-#include <algorithm>
-#include <array>
-#include <cstring>
+#include <cstddef>
 #include <utility>
 
 namespace iclmech::detail::avx2 {
@@ -22,22 +20,21 @@ inline constexpr index panel_width = 16;
 
 /// Eight rows of eight floats, transposed in place.
 ICLMECH_AVX2_INLINE void transpose(__m256 (&r)[8]) {
-  __m256 a[8];
+  __m256 a[8], b[8];
   for (int i = 0; i < 8; i += 2) {
     a[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
     a[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
   }
   for (int i = 0; i < 8; i += 4) {
-    r[i] = _mm256_shuffle_ps(a[i], a[i + 2], 0x44);
-    r[i + 1] = _mm256_shuffle_ps(a[i], a[i + 2], 0xee);
-    r[i + 2] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0x44);
-    r[i + 3] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0xee);
+    b[i] = _mm256_shuffle_ps(a[i], a[i + 2], 0x44);
+    b[i + 1] = _mm256_shuffle_ps(a[i], a[i + 2], 0xee);
+    b[i + 2] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0x44);
+    b[i + 3] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0xee);
   }
   for (int i = 0; i < 4; ++i) {
-    a[i] = _mm256_permute2f128_ps(r[i], r[i + 4], 0x20);
-    a[i + 4] = _mm256_permute2f128_ps(r[i], r[i + 4], 0x31);
+    r[i] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
+    r[i + 4] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
   }
-  std::copy(std::begin(a), std::end(a), std::begin(r));
 }
 
 /// Interleaves up to 6 rows, `stride` floats apart, of `k` floats each: target[i * 6 + r] = x[r][i], and 0

@@ -99,6 +99,9 @@ class tensor_file {
     path_ = files_.front().path();
   }
 
+  tensor_file(tensor_file&&) = default;
+  tensor_file& operator=(tensor_file&&) = default;
+
   /// All tensors, in the order of the file.
   const std::vector<tensor_entry>& entries() const noexcept { return entries_; }
 
