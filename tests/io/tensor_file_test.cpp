@@ -54,9 +54,20 @@ TEST_F(tensors, are_found_by_name_and_shape) {
 }
 
 TEST_F(tensors, that_are_missing_are_named_with_their_nearest_neighbours) {
-  const tensor_file file = holding<float>(dtype::f32, {1}, {1});
-  EXPECT_THAT([&] { file.require("y"); },
-              ThrowsMessage<file_error>(path_ + ": tensor 'y': is missing; nearest of the 1 names: 'x'"));
+  const std::string path = folder_.write("x.bin", "abc");
+  mapped_file file(path);
+  std::vector<tensor_entry> entries;
+  for (const char* const name : {"blk.0.attn_q", "blk.0.attn_k", "blk.0.ffn_up"}) {
+    entries.push_back({name, dtype::u8, {1}, file.bytes().first(1), 0});
+  }
+  const tensor_file model(std::move(file), std::move(entries));
+  EXPECT_THAT([&] { model.require("blk.0.attn_k.weight"); },
+              ThrowsMessage<file_error>(
+                  path + ": tensor 'blk.0.attn_k.weight': is missing; the nearest of the 3 names: "
+                         "'blk.0.attn_k', 'blk.0.attn_q', 'blk.0.ffn_up'"));
+  const tensor_file empty({}, {}, {});
+  EXPECT_THAT([&] { empty.require("x"); },
+              ThrowsMessage<file_error>(HasSubstr("there are no tensors at all")));
 }
 
 TEST_F(tensors, of_another_shape_are_refused_with_both_shapes) {

@@ -70,7 +70,7 @@ inline std::optional<std::uint64_t> stored_bytes(dtype type, std::span<const ind
 }  // namespace detail
 
 /// Owns the mapped files and the list of what is in them. Movable, not copyable; reading from several threads
-/// at once is fine. Made by `read_safetensors` and `read_gguf`.
+/// at once is fine. Made by `read_safetensors` and `gguf_file`.
 class tensor_file {
  public:
   /// `path` names the whole (a file or a folder) in messages; every entry's data lies in `files[entry.file]`.
@@ -115,11 +115,7 @@ class tensor_file {
   const tensor_entry& require(std::string_view name) const {
     const tensor_entry* const entry = find(name);
     if (entry == nullptr) {
-      std::vector<std::string> names;
-      for (const tensor_entry& each : entries_) names.push_back(each.name);
-      throw file_error(path_, "tensor " + detail::in_quotes(name),
-                       "is missing; nearest of the " + std::to_string(names.size()) + " names: " +
-                           detail::in_quotes(detail::joined(detail::nearest_names(name, names, 3))));
+      throw file_error(path_, "tensor " + detail::in_quotes(name), "is missing; " + nearest(name));
     }
     return *entry;
   }
@@ -199,6 +195,15 @@ class tensor_file {
     std::vector<mapped_file> files;
     files.push_back(std::move(file));
     return files;
+  }
+
+  std::string nearest(std::string_view name) const {
+    if (entries_.empty()) return "there are no tensors at all";
+    std::vector<std::string> names;
+    for (const tensor_entry& entry : entries_) names.push_back(entry.name);
+    std::vector<std::string> found = detail::nearest_names(name, names, 3);
+    for (std::string& each : found) each = detail::in_quotes(each);
+    return "the nearest of the " + std::to_string(names.size()) + " names: " + detail::joined(found);
   }
 
   index checked_reals(const tensor_entry& entry) const {
