@@ -5,6 +5,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
+#include <Eigen/QR>
 #include <cmath>
 #include <limits>
 #include <numeric>

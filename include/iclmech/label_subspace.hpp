@@ -11,7 +11,6 @@
 // then not finite and its TL is NaN.
 
 #include <Eigen/Core>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "iclmech/detail/matrix.hpp"
+#include "iclmech/detail/orthonormal_rows.hpp"
 #include "iclmech/error.hpp"
 #include "iclmech/label_set.hpp"
 
@@ -83,7 +83,7 @@ struct label_frame {
 /// The span of a label set's unembedding rows, factored once; a score then costs O(|Y| d_model) and no
 /// allocation.
 ///
-/// Kept as an orthonormal basis of the span (column-pivoted QR of the rows, in double) and not as the inverse
+/// Kept as an orthonormal basis of the span (pivoted Gram-Schmidt, in double) and not as the inverse
 /// of the Gram matrix G = W_Y W_Y^T: || P a ||^2 = c^T G^+ c with c = W_Y a is the squared norm of the basis
 /// coordinates, and near-parallel labels amplify no rounding. A value type; const members may be called from
 /// several threads.
@@ -171,15 +171,16 @@ class label_subspace {
     return c;
   }
 
-  /// TR from label coordinates, sqrt(c^T G^+ c): for callers who have the labels' logits and no write.
-  /// Rounding in c is amplified by up to 1 / (sine between near-parallel labels), which `score` avoids.
+  /// TR from label coordinates c = W_Y a, sqrt(c^T G^+ c): for callers who have the labels' logits and no
+  /// write. Rounding in c is amplified by up to 1 / (sine between near-parallel labels), which `score`
+  /// avoids.
   template <class Coordinates>
   [[nodiscard]] double tr(const Eigen::MatrixBase<Coordinates>& c) const {
     check_count(c.size());
     double squared = 0;
     for (index i = 0; i < rank(); ++i) {
       double q = 0;
-      for (index y = 0; y < size(); ++y) q += inverse_(i, y) * static_cast<double>(c(y));
+      for (index y = 0; y < size(); ++y) q += combination_(i, y) * static_cast<double>(c(y));
       squared += q * q;
     }
     return std::sqrt(squared);
@@ -225,7 +226,7 @@ class label_subspace {
   detail::label_frame frame_;
   row_matrix rows_;
   row_matrix basis_;
-  Eigen::MatrixXd inverse_;  // [rank x |Y|], pseudo-inverse of the loadings
+  detail::double_matrix combination_;  // [rank x |Y|], basis = combination * W_Y
   std::vector<index> dropped_;
 };
 
@@ -240,22 +241,15 @@ inline void label_subspace::factor(double tolerance) {
   if (rows_.isZero(0))
     throw argument_error("label_subspace: the unembedding rows of all " + std::to_string(size()) +
                          " labels are zero or empty: they span nothing");
-  const Eigen::MatrixXd wide = rows_.cast<double>();
-  // Unit rows: a label must not look dependent merely because its row is short.
-  Eigen::MatrixXd units = wide.transpose();
-  for (index y = 0; y < size(); ++y) units.col(y).normalize();
-
-  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr;
-  qr.setThreshold(tolerance);
-  qr.compute(units);
-  const index rank = qr.rank();
-  const Eigen::MatrixXd basis = (qr.householderQ() * Eigen::MatrixXd::Identity(width(), rank)).transpose();
-  basis_ = basis.cast<float>();
-  frame_.loadings = wide * basis.transpose();
+  const detail::double_matrix wide = rows_.cast<double>();
+  detail::orthonormal_rows span = detail::orthonormalize(wide, tolerance);
+  basis_ = span.basis.cast<float>();
+  frame_.loadings.resize(size(), rank());
+  for (index y = 0; y < size(); ++y)
+    for (index i = 0; i < rank(); ++i) frame_.loadings(y, i) = wide.row(y).dot(span.basis.row(i));
   frame_.mean_loading = frame_.loadings.colwise().mean();
-  inverse_ = frame_.loadings.completeOrthogonalDecomposition().pseudoInverse();
-  for (index k = rank; k < size(); ++k) dropped_.push_back(qr.colsPermutation().indices()(k));
-  std::ranges::sort(dropped_);
+  combination_ = std::move(span.combination);
+  dropped_ = std::move(span.dropped);
 }
 
 inline std::vector<parallel_pair> label_subspace::parallel_pairs(double min_cosine) const {

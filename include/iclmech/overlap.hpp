@@ -112,8 +112,8 @@ template <class T>
 [[nodiscard]] double jaccard(std::vector<T> a, std::vector<T> b) {
   for (std::vector<T>* set : {&a, &b}) {
     std::ranges::sort(*set);
-    const auto rest = std::ranges::unique(*set);
-    set->erase(rest.begin(), rest.end());
+    // Not std::ranges::unique: clang before 16 cannot compile the subrange that libstdc++ returns.
+    set->erase(std::unique(set->begin(), set->end()), set->end());
   }
   std::vector<T> both;
   std::ranges::set_intersection(a, b, std::back_inserter(both));
