@@ -1,28 +1,18 @@
 #ifndef ICLMECH_TEST_ALLOCATION_ALLOCATIONS_HPP
 #define ICLMECH_TEST_ALLOCATION_ALLOCATIONS_HPP
-// Counts what is allocated. The tests of this folder are a program of their own, because the check replaces
-// operator new and changes Eigen for the whole program: include this header first.
-
-#ifdef EIGEN_CORE_H
-#error "allocations.hpp must come before Eigen"
-#endif
-#define EIGEN_RUNTIME_NO_MALLOC
-
-#include <Eigen/Core>
+// Counts what is allocated, by operator new, Eigen and everything else alike. The tests of this folder are a
+// program of their own, because counting replaces malloc.
 
 namespace iclmech_test {
 
-/// How often operator new has run.
+/// How often memory has been asked for; -1 where malloc cannot be replaced (outside glibc).
 long allocations();
 
-/// Runs `work` with Eigen's allocations forbidden (they end the program) and returns how often operator new
-/// ran.
+/// How often `work` asks for memory.
 template <class Work>
 long allocations_of(Work&& work) {
   const long before = allocations();
-  Eigen::internal::set_is_malloc_allowed(false);
   work();
-  Eigen::internal::set_is_malloc_allowed(true);
   return allocations() - before;
 }
 

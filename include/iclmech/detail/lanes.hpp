@@ -3,8 +3,6 @@
 // A fixed block of neighbouring channels that kernels carry through time in vector registers.
 
 #include <algorithm>
-#include <cstddef>
-#include <vector>
 
 #include "iclmech/detail/matrix.hpp"
 
@@ -39,19 +37,17 @@ struct lanes {
 };
 
 /// The columns of a row-major [width x columns] block, lane = row; missing lanes are zero.
-inline std::vector<lanes> load_columns(const float* from, index stride, index width, index columns) {
-  std::vector<lanes> out(static_cast<std::size_t>(columns));
+inline void load_columns(const float* from, index stride, index width, index columns, lanes* out) {
+  if (width < lane_count) std::fill_n(out, columns, lanes{});
   for (index lane = 0; lane < width; ++lane) {
-    for (index j = 0; j < columns; ++j) out[static_cast<std::size_t>(j)].at[lane] = from[lane * stride + j];
+    for (index j = 0; j < columns; ++j) out[j].at[lane] = from[lane * stride + j];
   }
-  return out;
 }
 
 /// The inverse of `load_columns`.
-inline void store_columns(const std::vector<lanes>& columns, index stride, index width, float* to) {
+inline void store_columns(const lanes* from, index stride, index width, index columns, float* to) {
   for (index lane = 0; lane < width; ++lane) {
-    for (std::size_t j = 0; j < columns.size(); ++j)
-      to[lane * stride + static_cast<index>(j)] = columns[j].at[lane];
+    for (index j = 0; j < columns; ++j) to[lane * stride + j] = from[j].at[lane];
   }
 }
 

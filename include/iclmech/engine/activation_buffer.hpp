@@ -2,6 +2,7 @@
 #define ICLMECH_ENGINE_ACTIVATION_BUFFER_HPP
 // Memory for activations that is kept between runs, so that a warm engine allocates nothing in its layers.
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -41,6 +42,39 @@ class activation_buffer {
   index capacity_ = 0;
 };
 
+/// What attention does with the sequences in flight: most are taken one by one, forks of one row together
+/// with those that share all their earlier positions. Emptied for each layer, its memory kept.
+struct attention_plan {
+  struct fork_group {
+    int parent;
+    index position;
+    std::vector<index> rows;
+  };
+  std::vector<index> single;       ///< indices of segments
+  std::vector<fork_group> groups;  ///< the first `group_count` are in use
+  index group_count = 0;
+
+  void clear() {
+    single.clear();
+    group_count = 0;
+  }
+
+  void add_fork(int parent, index position, index row) {
+    const auto end = groups.begin() + group_count;
+    auto group = std::find_if(groups.begin(), end, [parent, position](const fork_group& g) {
+      return g.parent == parent && g.position == position;
+    });
+    if (group == end) {
+      if (group == groups.end()) group = groups.insert(end, fork_group{});
+      group->parent = parent;
+      group->position = position;
+      group->rows.clear();
+      ++group_count;
+    }
+    group->rows.push_back(row);
+  }
+};
+
 /// The values that a forward pass keeps for its rows, by purpose. One exists per engine.
 struct workspace {
   activation_buffer stream;     ///< the residual stream
@@ -57,10 +91,11 @@ struct workspace {
   activation_buffer step;       ///< dt
   activation_buffer merged;     ///< the average of two mixers (Hymba)
   std::vector<activation_buffer> keys,
-      values;                      ///< by layer, where another layer may read them (Hymba); else one
-  activation_buffer logits, last;  ///< output rows, a piece at a time
-  std::vector<float> scale;        ///< reciprocal norms of the rows
-  std::vector<float> scratch;      ///< adapters' middles
+      values;  ///< by layer, where another layer may read them (Hymba); else one
+  attention_plan attention;
+  activation_buffer logits, last;                                       ///< output rows, a piece at a time
+  std::vector<float> scale;                                             ///< reciprocal norms of the rows
+  std::vector<float> scratch;                                           ///< adapters' middles
   std::vector<float> explicit_pattern, explicit_decay, explicit_write;  ///< made only when a hook asks
   std::array<activation_buffer, 5> gathered;                            ///< rows of forks that step together
   aligned_floats states;  ///< running states, one per sequence in flight

@@ -3,13 +3,13 @@
 // The short causal depthwise convolution that state-space mixers run over time before their scan.
 
 #include <algorithm>
-#include <vector>
 
 #include "iclmech/detail/fast_exp.hpp"
 #include "iclmech/detail/lanes.hpp"
 #include "iclmech/detail/matrix.hpp"
 #include "iclmech/detail/parallel.hpp"
 #include "iclmech/detail/require_shape.hpp"
+#include "iclmech/detail/thread_scratch.hpp"
 
 namespace iclmech {
 
@@ -28,8 +28,8 @@ inline void causal_conv_silu(const const_matrix_ref& x, const float* past, const
 
   const auto convolve_block = [&](index block) {
     const index first = block * lane_count, width = std::min<index>(lane_count, channels - first);
-    const std::vector<lanes> kernel =
-        load_columns(weight.row(first).data(), weight.outerStride(), width, taps);
+    lanes* const kernel = detail::scratch_lanes<struct causal_conv_kernel>(taps);
+    load_columns(weight.row(first).data(), weight.outerStride(), width, taps, kernel);
     const lanes start = bias != nullptr ? lanes::load(bias + first, width) : lanes{};
     for (index t = 0; t < rows; ++t) {
       lanes sum = start;
@@ -38,8 +38,7 @@ inline void causal_conv_silu(const const_matrix_ref& x, const float* past, const
         if (source < 0 && past == nullptr) continue;
         const float* row = source >= 0 ? x.row(source).data() : past + (source + taps - 1) * channels;
         const lanes input = lanes::load(row + first, width);
-        for (int l = 0; l < lane_count; ++l)
-          sum.at[l] += kernel[static_cast<std::size_t>(k)].at[l] * input.at[l];
+        for (int l = 0; l < lane_count; ++l) sum.at[l] += kernel[k].at[l] * input.at[l];
       }
       for (int l = 0; l < lane_count; ++l) sum.at[l] /= 1.0F + detail::fast_exp(-sum.at[l]);
       sum.store(out.row(t).data() + first, width);

@@ -36,7 +36,9 @@ class forward_pass {
   /// `capacity`: the rows there will be once every fork has joined.
   forward_pass(workspace& memory, H& hook_functions, const model_config& model,
                std::span<const rope_table> tables, index capacity)
-      : work(memory), config(model), ropes(tables), hooks_(hook_functions), capacity_(capacity) {}
+      : work(memory), config(model), ropes(tables), hooks_(hook_functions), capacity_(capacity) {
+    kept_.reserve(2 + 2 * model.layers.size());  // streams, and keys and values that later layers read
+  }
 
   workspace& work;
   const model_config& config;

@@ -9,13 +9,13 @@
 // Matrices that do not fit each other throw argument_error.
 
 #include <algorithm>
-#include <vector>
 
 #include "iclmech/detail/fast_exp.hpp"
 #include "iclmech/detail/lanes.hpp"
 #include "iclmech/detail/matrix.hpp"
 #include "iclmech/detail/parallel.hpp"
 #include "iclmech/detail/require_shape.hpp"
+#include "iclmech/detail/thread_scratch.hpp"
 
 namespace iclmech {
 
@@ -29,8 +29,10 @@ void selective_scan_block(index first, index width, const const_matrix_ref& x, c
                           const const_matrix_ref& A, const const_matrix_ref& B, const const_matrix_ref& C,
                           const float* D, const float* state_in, float* state_out, matrix_ref& y) {
   const index states = A.cols();
-  const std::vector<lanes> rates = load_columns(A.row(first).data(), A.outerStride(), width, states);
-  std::vector<lanes> state = load_columns(state_in + first * states, states, width, states);
+  lanes* const rates = scratch_lanes<struct selective_scan_columns>(2 * states);
+  lanes* const state = rates + states;
+  load_columns(A.row(first).data(), A.outerStride(), width, states, rates);
+  load_columns(state_in + first * states, states, width, states, state);
   const lanes skip = lanes::load(D + first, width);
 
   for (index t = 0; t < x.rows(); ++t) {
@@ -41,8 +43,8 @@ void selective_scan_block(index first, index width, const const_matrix_ref& x, c
     for (int l = 0; l < lane_count; ++l) out.at[l] = skip.at[l] * input.at[l];
     const float *b = B.row(t).data(), *c = C.row(t).data();
     for (index n = 0; n < states; ++n) {
-      const lanes& rate = rates[static_cast<std::size_t>(n)];
-      lanes& kept = state[static_cast<std::size_t>(n)];
+      const lanes& rate = rates[n];
+      lanes& kept = state[n];
       const float b_n = b[n], c_n = c[n];
       for (int l = 0; l < lane_count; ++l) {
         const float next = fast_exp(step.at[l] * rate.at[l]) * kept.at[l] + drive.at[l] * b_n;
@@ -52,7 +54,8 @@ void selective_scan_block(index first, index width, const const_matrix_ref& x, c
     }
     out.store(y.row(t).data() + first, width);
   }
-  if constexpr (start == scan_start::carried) store_columns(state, states, width, state_out + first * states);
+  if constexpr (start == scan_start::carried)
+    store_columns(state, states, width, states, state_out + first * states);
 }
 
 template <scan_start start>

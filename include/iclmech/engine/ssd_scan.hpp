@@ -16,6 +16,7 @@
 #include "iclmech/detail/matrix.hpp"
 #include "iclmech/detail/parallel.hpp"
 #include "iclmech/detail/require_shape.hpp"
+#include "iclmech/detail/thread_scratch.hpp"
 
 namespace iclmech {
 
@@ -53,7 +54,8 @@ inline float fade(float a, float b) {
 /// subtracted from each other.
 class block_decay {
  public:
-  explicit block_decay(index rows) : left_(rows), since_start_(rows) {}
+  /// Blocks of at most `rows` rows, in `memory` for 2 * rows floats.
+  block_decay(index rows, float* memory) : left_(memory, rows), since_start_(memory + rows, rows) {}
 
   /// `weights(t, s) = scores(t, s) * dt_s exp(sum_{s<r<=t} dt_r A)` for s <= t; above the diagonal they stay.
   template <class Steps>
@@ -76,7 +78,7 @@ class block_decay {
   auto since_start(index rows) const { return since_start_.head(rows); }
 
  private:
-  vector left_, since_start_;
+  Eigen::Map<vector> left_, since_start_;
 };
 
 inline void ssd_single_step(const ssd_shape& shape, const const_matrix_ref& x, const const_matrix_ref& dt,
@@ -110,7 +112,8 @@ inline void ssd_scan(const ssd_shape& shape, const const_matrix_ref& x, const co
 
   // C_t . B_s inside each chunk, once per group: its heads differ only in the decays.
   chunk = std::clamp<index>(chunk, 1, T);
-  row_matrix scores(T, G * chunk);
+  matrix_view scores(detail::scratch_floats<struct ssd_scores>(T * G * chunk), T, G * chunk,
+                     Eigen::OuterStride<>(G * chunk));
   detail::parallel_for((T + chunk - 1) / chunk, [&](index block) {
     const index start = block * chunk, rows = std::min(chunk, T - start);
     for (index g = 0; g < G; ++g) {
@@ -122,8 +125,11 @@ inline void ssd_scan(const ssd_shape& shape, const const_matrix_ref& x, const co
   detail::parallel_for(shape.heads, [&](index h) {
     const index g = shape.group_of(h);
     Eigen::Map<row_matrix> S(state + h * P * N, P, N);
-    detail::block_decay decay(chunk);
-    row_matrix weights(chunk, chunk), faded(chunk, std::max(N, P));
+    const index wide = std::max(N, P);
+    float* const memory = detail::scratch_floats<struct ssd_block>(chunk * (2 + chunk + wide));
+    detail::block_decay decay(chunk, memory);
+    Eigen::Map<row_matrix> weights(memory + 2 * chunk, chunk, chunk);
+    Eigen::Map<row_matrix> faded(memory + chunk * (2 + chunk), chunk, wide);
     for (index start = 0; start < T; start += chunk) {
       const index rows = std::min(chunk, T - start);
       const auto inputs = x.block(start, h * P, rows, P);
@@ -155,8 +161,10 @@ inline void ssd_step_from(const ssd_shape& shape, const float* state, const cons
     for (index h = begin; h < end; ++h) {
       const Eigen::Map<const row_matrix> S(state + h * P * N, P, N);
       const auto b = B.middleCols(shape.group_of(h) * N, N), c = C.middleCols(shape.group_of(h) * N, N);
-      const vector decay = (dt.col(h) * A[h]).array().exp();
-      const vector direct = dt.col(h).cwiseProduct(b.cwiseProduct(c).rowwise().sum()).array() + D[h];
+      float* const memory = detail::scratch_floats<struct ssd_step>(2 * x.rows());
+      Eigen::Map<vector> decay(memory, x.rows()), direct(memory + x.rows(), x.rows());
+      decay = (dt.col(h) * A[h]).array().exp();
+      direct = dt.col(h).cwiseProduct(b.cwiseProduct(c).rowwise().sum()).array() + D[h];
       auto out = y.middleCols(h * P, P);
       out.noalias() = c * S.transpose();
       out = decay.asDiagonal() * out + direct.asDiagonal() * x.middleCols(h * P, P);

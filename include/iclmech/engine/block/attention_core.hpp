@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "iclmech/detail/parallel.hpp"
+#include "iclmech/detail/thread_scratch.hpp"
 #include "iclmech/engine/forward_pass.hpp"
 
 namespace iclmech {
@@ -65,13 +66,6 @@ inline void mix_values(const attention_config& a, const const_matrix_ref& patter
   if (own_count > 0) z.noalias() += pattern.middleCols(shared, own_count) * values(source.own, own_count);
 }
 
-/// A thread's scratch memory for scores, kept between calls.
-inline float* score_scratch(index size) {
-  thread_local aligned_floats memory;
-  if (memory.size() < static_cast<std::size_t>(size)) memory.resize(static_cast<std::size_t>(size));
-  return memory.data();
-}
-
 /// All query rows of one head of one segment, a block of queries at a time.
 inline void attend_rows(const attention_config& a, const const_matrix_ref& q, const attention_source& source,
                         index first_position, matrix_ref z) {
@@ -81,7 +75,8 @@ inline void attend_rows(const attention_config& a, const const_matrix_ref& q, co
     // Keys behind the block's last query are seen by none of its rows.
     const index own = std::min(source.own.count, first_position + first + rows - source.shared.count);
     const index keys = source.shared.count + own;
-    matrix_view scores(score_scratch(rows * keys), rows, keys, Eigen::OuterStride<>(keys));
+    matrix_view scores(scratch_floats<struct attention_scores>(rows * keys), rows, keys,
+                       Eigen::OuterStride<>(keys));
     score_rows(a, q.middleRows(first, rows), source, own, scores);
     for (index r = 0; r < rows; ++r)
       mask_and_normalize(a, {scores.row(r).data(), static_cast<std::size_t>(keys)},
@@ -96,7 +91,7 @@ inline void attend_forks(const attention_config& a, std::span<const index> rows,
                          const const_matrix_ref& k, const const_matrix_ref& v, const key_run& shared,
                          matrix_ref z) {
   const index n = static_cast<index>(rows.size()), keys = shared.count + 1;
-  float* memory = score_scratch(n * (keys + std::max(a.d_key, a.d_value)));
+  float* memory = scratch_floats<struct attention_scores>(n * (keys + std::max(a.d_key, a.d_value)));
   matrix_view scores(memory, n, keys, Eigen::OuterStride<>(keys));
   matrix_view queries(memory + n * keys, n, a.d_key, Eigen::OuterStride<>(a.d_key));
   for (index i = 0; i < n; ++i) queries.row(i) = q.row(rows[static_cast<std::size_t>(i)]);
@@ -143,13 +138,8 @@ void attend(forward_pass<H>& pass, int layer, const attention_config& a, matrix_
   };
 
   // Forks of one row that share their prompt and position are taken together.
-  struct fork_group {
-    int parent;
-    index position;
-    std::vector<index> rows;
-  };
-  std::vector<fork_group> groups;
-  std::vector<const segment*> single;
+  attention_plan& plan = pass.work.attention;
+  plan.clear();
   for (const segment& s : pass.segments()) {
     if (s.cache != nullptr && extend_cache) {
       layer_cache& cache = s.cache->layers[static_cast<std::size_t>(kv_layer)];
@@ -161,27 +151,25 @@ void attend(forward_pass<H>& pass, int layer, const attention_config& a, matrix_
     if (watched) {
       attend_watched(pass, layer, a, s, q, z, [&](index head) { return source_of(s, head); });
     } else if (s.parent >= 0 && s.rows == 1) {
-      auto group = std::find_if(groups.begin(), groups.end(), [&s](const fork_group& g) {
-        return g.parent == s.parent && g.position == s.first_position;
-      });
-      if (group == groups.end()) group = groups.insert(groups.end(), {s.parent, s.first_position, {}});
-      group->rows.push_back(s.first_row);
+      plan.add_fork(s.parent, s.first_position, s.first_row);
     } else {
-      single.push_back(&s);
+      plan.single.push_back(static_cast<index>(&s - pass.segments().data()));
     }
   }
 
-  const index items = static_cast<index>(single.size() + groups.size());
+  const auto single = static_cast<index>(plan.single.size());
+  const index items = single + plan.group_count;
   detail::parallel_for(items * a.heads, [&](index task) {
     const index head = task % a.heads;
-    const auto item = static_cast<std::size_t>(task / a.heads);
+    const index item = task / a.heads;
     auto head_z = z.middleCols(head * a.d_value, a.d_value);
-    if (item < single.size()) {
-      const segment& s = *single[item];
+    if (item < single) {
+      const segment& s =
+          pass.segments()[static_cast<std::size_t>(plan.single[static_cast<std::size_t>(item)])];
       detail::attend_rows(a, q.block(s.first_row, head * a.d_key, s.rows, a.d_key), source_of(s, head),
                           s.first_position, head_z.middleRows(s.first_row, s.rows));
     } else {
-      const fork_group& g = groups[item - single.size()];
+      const attention_plan::fork_group& g = plan.groups[static_cast<std::size_t>(item - single)];
       const index kv_head = head / per_kv;
       const segment& parent = pass.segments()[static_cast<std::size_t>(g.parent)];
       detail::attend_forks(
