@@ -25,6 +25,7 @@ inline constexpr index max_panel_depth = 384;  ///< the last piece may be this l
 inline constexpr index max_blocks = 48;        ///< row blocks of a task: 288 KiB of a piece of X
 inline constexpr index row_depth = 1024;       ///< columns of a piece when there are few rows of X
 inline constexpr index few_rows = 4;           ///< from here on tiles are faster than scalar products
+inline constexpr index tasks_per_thread = 4;   ///< so that none waits long for the last one
 inline constexpr index serial_work = 1 << 16;  ///< multiplications that are not worth waking a thread for
 
 inline index piece(index remaining) { return remaining <= max_panel_depth ? remaining : panel_depth; }
@@ -189,19 +190,17 @@ inline void multiply(const const_matrix_ref& x, const stored_matrix& w, matrix_r
   parallel_for(
       fills, [&](index i) { interleaved.fill(x, blocks * i / fills, blocks * (i + 1) / fills); }, threads);
 
-  // Tasks are small enough that no thread waits long for the last one, and have no more rows than fit into
-  // the second-level cache.
+  // A task has no more rows than fit into the second-level cache, and few only where panels are scarce.
   const index panels = (w.rows + panel_width - 1) / panel_width;
-  const index group = std::clamp<index>(panels / (4 * threads), 1, 8);
-  const index groups = (panels + group - 1) / group;
+  const index groups = std::min<index>(panels, tasks_per_thread * threads);
   const index parts = std::max((blocks + max_blocks - 1) / max_blocks,
                                std::clamp<index>(2 * threads / groups, 1, (blocks + 3) / 4));
   parallel_for(
       groups * parts,
       [&](index i) {
         const index g = i / parts, part = i % parts;
-        multiply_panels(interleaved, blocks * part / parts, blocks * (part + 1) / parts, w, g * group,
-                        std::min(panels, (g + 1) * group), y, accumulate);
+        multiply_panels(interleaved, blocks * part / parts, blocks * (part + 1) / parts, w,
+                        panels * g / groups, panels * (g + 1) / groups, y, accumulate);
       },
       threads);
 }

@@ -18,23 +18,19 @@ namespace iclmech::detail::avx2 {
 inline constexpr index tile_rows = 6;
 inline constexpr index panel_width = 16;
 
-/// Eight rows of eight floats, transposed in place.
-ICLMECH_AVX2_INLINE void transpose(__m256 (&r)[8]) {
-  __m256 a[8], b[8];
-  for (int i = 0; i < 8; i += 2) {
-    a[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
-    a[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
-  }
-  for (int i = 0; i < 8; i += 4) {
-    b[i] = _mm256_shuffle_ps(a[i], a[i + 2], 0x44);
-    b[i + 1] = _mm256_shuffle_ps(a[i], a[i + 2], 0xee);
-    b[i + 2] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0x44);
-    b[i + 3] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0xee);
-  }
-  for (int i = 0; i < 4; ++i) {
-    r[i] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
-    r[i + 4] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
-  }
+/// Floats i to i + 3 of two rows, side by side.
+ICLMECH_AVX2_INLINE __m256 load_pair(const float* low, const float* high) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
+}
+
+/// The 4x4 blocks in the lower and upper halves of four vectors, each transposed.
+ICLMECH_AVX2_INLINE void transpose_halves(__m256& a, __m256& b, __m256& c, __m256& d) {
+  const __m256 ab_low = _mm256_unpacklo_ps(a, b), ab_high = _mm256_unpackhi_ps(a, b);
+  const __m256 cd_low = _mm256_unpacklo_ps(c, d), cd_high = _mm256_unpackhi_ps(c, d);
+  a = _mm256_shuffle_ps(ab_low, cd_low, 0x44);
+  b = _mm256_shuffle_ps(ab_low, cd_low, 0xee);
+  c = _mm256_shuffle_ps(ab_high, cd_high, 0x44);
+  d = _mm256_shuffle_ps(ab_high, cd_high, 0xee);
 }
 
 /// Interleaves up to 6 rows, `stride` floats apart, of `k` floats each: target[i * 6 + r] = x[r][i], and 0
@@ -43,11 +39,17 @@ ICLMECH_AVX2 void interleave_rows(const float* x, index stride, index rows, inde
   index i = 0;
   if (rows == tile_rows) {
     // Every store writes two floats too many, which the next one overwrites; the last columns go one by one.
-    for (; i + 8 < k; i += 8) {
-      __m256 r[8] = {};
-      for (index j = 0; j < tile_rows; ++j) r[j] = _mm256_loadu_ps(x + j * stride + i);
-      transpose(r);
-      for (index j = 0; j < 8; ++j) _mm256_storeu_ps(target + (i + j) * tile_rows, r[j]);
+    for (; i + 4 < k; i += 4) {
+      const float* const at = x + i;
+      __m256 a = load_pair(at, at + 4 * stride), b = load_pair(at + stride, at + 5 * stride);
+      __m256 c = _mm256_castps128_ps256(_mm_loadu_ps(at + 2 * stride));
+      __m256 d = _mm256_castps128_ps256(_mm_loadu_ps(at + 3 * stride));
+      transpose_halves(a, b, c, d);
+      float* const to = target + i * tile_rows;
+      _mm256_storeu_ps(to, a);
+      _mm256_storeu_ps(to + tile_rows, b);
+      _mm256_storeu_ps(to + 2 * tile_rows, c);
+      _mm256_storeu_ps(to + 3 * tile_rows, d);
     }
   }
   for (; i < k; ++i) {
@@ -58,11 +60,15 @@ ICLMECH_AVX2 void interleave_rows(const float* x, index stride, index rows, inde
 /// Interleaves eight rows of `k` floats each into one half of a panel: target[i * 16 + r] = rows[r][i].
 ICLMECH_AVX2 void interleave_panel(const float* const* rows, index k, float* target) {
   index i = 0;
-  for (; i + 8 <= k; i += 8) {
-    __m256 r[8];
-    for (int j = 0; j < 8; ++j) r[j] = _mm256_loadu_ps(rows[j] + i);
-    transpose(r);
-    for (int j = 0; j < 8; ++j) _mm256_store_ps(target + (i + j) * panel_width, r[j]);
+  for (; i + 4 <= k; i += 4) {
+    __m256 a = load_pair(rows[0] + i, rows[4] + i), b = load_pair(rows[1] + i, rows[5] + i);
+    __m256 c = load_pair(rows[2] + i, rows[6] + i), d = load_pair(rows[3] + i, rows[7] + i);
+    transpose_halves(a, b, c, d);
+    float* const to = target + i * panel_width;
+    _mm256_store_ps(to, a);
+    _mm256_store_ps(to + panel_width, b);
+    _mm256_store_ps(to + 2 * panel_width, c);
+    _mm256_store_ps(to + 3 * panel_width, d);
   }
   for (; i < k; ++i) {
     for (int j = 0; j < 8; ++j) target[i * panel_width + j] = rows[j][i];
@@ -74,6 +80,8 @@ ICLMECH_AVX2_INLINE void tile(const float* x, const float* w, index k, float* y,
                               bool accumulate, std::index_sequence<R...>) {
   __m256 left[sizeof...(R)], right[sizeof...(R)];
   ((left[R] = right[R] = _mm256_setzero_ps()), ...);
+  // By the time the sums are done, what they are added to has arrived.
+  (_mm_prefetch(reinterpret_cast<const char*>(y + static_cast<index>(R) * stride), _MM_HINT_T0), ...);
   for (index i = 0; i < k; ++i, x += tile_rows, w += panel_width) {
     __m256 w0 = _mm256_load_ps(w), w1 = _mm256_load_ps(w + 8);
     // Keeps GCC from reading the two again from memory for each of the six rows.
