@@ -1,15 +1,20 @@
 #include "fuzz/targets.hpp"
 
+#include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "iclmech/engine/gguf_config.hpp"
 #include "iclmech/engine/hf_config.hpp"
 #include "iclmech/error.hpp"
+#include "iclmech/io/dequantize.hpp"
+#include "iclmech/io/dtype.hpp"
 #include "iclmech/io/gguf.hpp"
 #include "iclmech/io/npy.hpp"
 #include "iclmech/io/safetensors.hpp"
@@ -43,9 +48,22 @@ void read_every_tensor(const iclmech::tensor_file& file) {
   }
 }
 
+void read_every_value(const iclmech::gguf_file& file) {
+  for (const iclmech::gguf_value& value : file.metadata()) {
+    attempt([&] { file.get<std::int8_t>(value.key); });
+    attempt([&] { file.get<float>(value.key); });
+    attempt([&] { file.get<bool>(value.key); });
+    attempt([&] { file.get<std::string>(value.key); });
+    attempt([&] { file.get<std::vector<std::uint64_t>>(value.key); });
+    attempt([&] { file.get<std::vector<double>>(value.key); });
+    attempt([&] { file.get<std::vector<std::string_view>>(value.key); });
+  }
+}
+
 void gguf(const std::string& bytes) {
   const iclmech::gguf_file file(as_file("fuzz.gguf", bytes));
   read_every_tensor(file.tensors());
+  read_every_value(file);
   attempt([&] { iclmech::read_gguf_config(file); });
   const iclmech::tokenizer words = iclmech::read_tokenizer_gguf(file);
   words.decode(words.encode("Hello, w\xC3\xB6rld! 123\n\n  <s>", words.bos().has_value()));
@@ -63,6 +81,24 @@ void npy(const std::string& bytes) {
   const std::string path = as_file("fuzz.npy", bytes);
   attempt([&] { iclmech::read_npy<float>(path); });
   iclmech::read_npy<std::int32_t>(path);
+}
+
+// The first byte chooses the type, the rest are blocks of it. Decoding them one by one must give the same
+// bits.
+void dequantize(const std::string& bytes) {
+  if (bytes.empty()) return;
+  const auto type = static_cast<iclmech::dtype>(static_cast<unsigned char>(bytes[0]) % 12);
+  const auto* const source = reinterpret_cast<const std::byte*>(bytes.data()) + 1;
+  const iclmech::index blocks = static_cast<iclmech::index>(bytes.size() - 1) / block_bytes(type);
+  std::vector<float> together(static_cast<std::size_t>(blocks * block_elements(type)));
+  iclmech::dequantize(type, source, blocks * block_elements(type), together.data());
+  for (iclmech::index i = 0; i < blocks; ++i) {
+    std::vector<float> alone(static_cast<std::size_t>(block_elements(type)));
+    iclmech::dequantize(type, source + i * block_bytes(type), block_elements(type), alone.data());
+    if (std::memcmp(alone.data(), &together[static_cast<std::size_t>(i) * alone.size()],
+                    alone.size() * sizeof(float)) != 0)
+      throw std::logic_error("block " + std::to_string(i) + " decodes differently on its own");
+  }
 }
 
 // Everything up to the first zero byte is the tokenizer, the rest a text for it.
@@ -101,7 +137,8 @@ void task(const std::string& bytes) {
                       "fuzz");
 }
 
-constexpr std::array<fuzz_target, 8> targets{{{"gguf", gguf},
+constexpr std::array<fuzz_target, 9> targets{{{"gguf", gguf},
+                                              {"dequantize", dequantize},
                                               {"safetensors", safetensors},
                                               {"safetensors_index", safetensors_index},
                                               {"npy", npy},

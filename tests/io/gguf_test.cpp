@@ -301,7 +301,8 @@ TEST_P(golden_gguf, holds_the_weights_and_a_vocabulary_for_them) {
             static_cast<std::size_t>(expected.shape[0]));
 }
 
-// f16 keeps 11 significant bits. q8_0 rounds to steps of 1/127 of the largest element, and rounds the step to f16.
+// f16 keeps 11 significant bits. q8_0 rounds to steps of 1/127 of the largest element, and rounds the step to
+// f16.
 INSTANTIATE_TEST_SUITE_P(
     every_file, golden_gguf,
     testing::Values(stored_twice{"llama", "llama", "model.embed_tokens.weight", 0},
