@@ -1,0 +1,87 @@
+// Our side of the comparison with Python tools (see peers.py): all heads of a model replaced in turn on one
+// prompt, and plain forward passes, timed in this process. Prints one line of JSON.
+//
+//   iclmech-peer sweep MODEL PROMPTS.json [low-memory]
+//   iclmech-peer forward MODEL TOKENS
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "iclmech/engine/load.hpp"
+#include "iclmech/engine/reference_engine.hpp"
+#include "iclmech/io/json_file.hpp"
+#include "iclmech/method/indirect_effect.hpp"
+
+namespace {
+
+using namespace iclmech;
+
+double shortest_of(int runs, const std::function<void()>& work) {
+  double shortest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < runs; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    shortest = std::min(shortest, took.count());
+  }
+  return shortest;
+}
+
+double peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+std::vector<answered_prompt> prompts_of(const nlohmann::json& list) {
+  std::vector<answered_prompt> prompts;
+  for (const auto& p : list)
+    prompts.push_back({p.at("ids").get<token_sequence>(), p.at("answer").get<token_id>()});
+  return prompts;
+}
+
+nlohmann::json sweep_side(reference_engine& engine, const std::string& file) {
+  const nlohmann::json source = read_json_file(file);
+  const std::vector<answered_prompt> clean = prompts_of(source.at("clean")),
+                                     shuffled = prompts_of(source.at("shuffled"));
+  const head_means means = mean_head_outputs(engine, std::span(clean));
+  indirect_effect_result result{{}, indirect_effects(engine.spec().head_count()), {}};
+  const double seconds = shortest_of(5, [&] {
+    result = measure_indirect_effects(engine, means.outputs, std::span(shuffled).first(1), {}, 1,
+                                      [](std::size_t) {});
+  });
+  const Eigen::VectorXd effects = result.effects.mean();
+  return {{"seconds", seconds},
+          {"cie", std::vector<double>(effects.data(), effects.data() + effects.size())}};
+}
+
+nlohmann::json forward_side(reference_engine& engine, int tokens) {
+  std::vector<token_sequence> ids(1);
+  for (token_id i = 0; i < tokens; ++i) ids.front().push_back(100 + i);
+  no_hooks none;
+  float sum = 0;
+  return {{"seconds", shortest_of(8, [&] { sum += engine.run(ids, none).sum(); })}, {"sum", sum}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc < 4)
+    throw argument_error("usage: iclmech-peer sweep MODEL PROMPTS.json [low-memory] | forward MODEL TOKENS");
+  load_options load;
+  if (argc > 4) load.storage = weight_storage::packed;
+  reference_engine engine(load_model(argv[2], load));
+  nlohmann::json result = std::string(argv[1]) == "sweep" ? sweep_side(engine, argv[3])
+                                                          : forward_side(engine, std::stoi(argv[3]));
+  result["megabytes"] = peak_megabytes();
+  std::puts(result.dump().c_str());
+  return 0;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+}
