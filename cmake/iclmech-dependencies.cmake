@@ -1,9 +1,10 @@
 # What each component needs, for the build and for the installed package alike.
 
-set(iclmech_components core xtensor io engine report testing)
+set(iclmech_components core xtensor io engine llama_cpp report testing)
 set(iclmech_io_NEEDS core)
 set(iclmech_xtensor_NEEDS core)
 set(iclmech_engine_NEEDS io)
+set(iclmech_llama_cpp_NEEDS engine)
 set(iclmech_report_NEEDS core)
 set(iclmech_testing_NEEDS core)
 
@@ -58,6 +59,9 @@ macro(iclmech_find_dependencies component)
     if(TARGET iclmech::cblas)
       target_compile_definitions(iclmech::cblas INTERFACE ICLMECH_USE_CBLAS)
     endif()
+  elseif("${component}" STREQUAL "llama_cpp")
+    # scripts/setup_llama.sh installs one and says where it is.
+    iclmech_find_target(llama_cpp llama llama CONFIG)
   elseif("${component}" STREQUAL "report")
     iclmech_find_target(report fmt::fmt fmt CONFIG)
     iclmech_find_target(report nlohmann_json::nlohmann_json nlohmann_json CONFIG)

@@ -23,7 +23,7 @@ FOLDERS = {
     "method": {"", "detail", "host", "hook", "method"},
     "report": {"", "detail", "host", "hook", "method", "report"},
     "testing": {"", "detail", "host", "hook", "method", "testing"},
-    "adapters": {"detail", "host", "hook", "io", "adapters"},
+    "adapters": {"detail", "host", "hook", "io", "engine", "adapters"},
 }
 
 # Vocabulary that every part may use. These headers need the standard library alone.

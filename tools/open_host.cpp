@@ -11,6 +11,15 @@ void add_model_options(CLI::App& command, model_options& options) {
       .add_option("model", options.model,
                   "Hugging Face folder, .gguf file, or bundled model (see `iclmech models`)")
       ->required();
+  add_run_options(command, options);
+}
+
+void add_run_options(CLI::App& command, model_options& options) {
+  command
+      .add_option("--host", options.host,
+                  "What runs the model: this library's engine, or llama.cpp (.gguf files)")
+      ->check(CLI::IsMember({"reference", "llama.cpp"}))
+      ->capture_default_str();
   command.add_flag("--low-memory", options.low_memory,
                    "Keep weights as the file has them, widen them as they are used");
   command
@@ -23,6 +32,7 @@ void add_model_options(CLI::App& command, model_options& options) {
 
 any_host open_host(const model_options& options) {
   set_thread_count(options.threads);
+  if (options.host == "llama.cpp") return open_llama_cpp(find_model(options.model), options);
   load_options load;
   load.storage = options.low_memory ? weight_storage::packed : weight_storage::dense;
   load.mamba1_heads = options.mamba_groups;
