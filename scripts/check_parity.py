@@ -40,6 +40,11 @@ from parity.configurations import FAMILIES
 # few 1e-6; the smallest mistakes (a norm's epsilon, one GELU for the other) move logits by 1e-4 and more.
 TOLERANCE = 5e-5
 
+# A few random models amplify rounding beyond that. There the limit is how far the reference itself moves when its
+# weights do by half a unit in their last place, times this; and never more than the smallest mistakes make.
+NUDGED_SHARE = 4
+CEILING = 1e-3
+
 CLASSES = {
     "llama": "Llama",
     "qwen2": "Qwen2",
@@ -107,18 +112,19 @@ class Reference:
         model = copy.deepcopy(self.model).bfloat16() if half else self.model
         model.save_pretrained(folder, max_shard_size="8KB" if shards else "1GB")
 
-    def config(self):
-        return self.model.config
+    def parameters(self):
+        return list(self.model.parameters())
 
     def run(self, ids):
-        """Logits, and hook_z of every mixer by its hook's name."""
+        """Logits and hook_z of every mixer, by name."""
         self.captured.clear()
         with torch.no_grad():
             logits = self.model(torch.tensor([ids]), use_cache=False).logits[0].numpy()
-        kinds = getattr(self.config(), "layers_block_type", None)
+        kinds = getattr(self.model.config, "layers_block_type", None)
         attention_layers = [i for i, kind in enumerate(kinds) if kind == "hybrid"] if kinds else range(1000)
         layers = {"attn": iter(attention_layers), "mixer": iter(range(1000))}
-        return logits, {f"blocks.{next(layers[m])}.{m}.hook_z": z for m, z in self.captured}
+        z = {f"blocks.{next(layers[mixer])}.{mixer}.hook_z": value.copy() for mixer, value in self.captured}
+        return z | {"logits": logits}
 
 
 class HymbaReference:
@@ -134,11 +140,14 @@ class HymbaReference:
         write_tensors(folder, tensors, shards)
         (folder / "config.json").write_text(json.dumps(self.options, indent=2))
 
+    def parameters(self):
+        return list(self.tensors.values())
+
     def run(self, ids):
         logits, heads, scans = hymba.forward(self.options, self.tensors, ids)
         z = {f"blocks.{layer}.attn.hook_z": value.numpy() for layer, value in enumerate(heads)}
         z |= {f"blocks.{layer}.mixer.hook_z": value.numpy() for layer, value in enumerate(scans)}
-        return logits.numpy(), z
+        return z | {"logits": logits.numpy()}
 
 
 def write_tensors(folder, tensors, shards):
@@ -184,8 +193,23 @@ def difference(ours, theirs):
     return float(np.abs(ours.reshape(theirs.shape) - theirs).max() / max(1.0, np.abs(theirs).max()))
 
 
+def movements(reference, ids, expected):
+    """How far each of the expected arrays moves when the weights do by half a unit in the last place."""
+    moved = dict.fromkeys(expected, 0.0)
+    stored = [parameter.data.clone() for parameter in reference.parameters()]
+    for _ in range(3):
+        for parameter, values in zip(reference.parameters(), stored):
+            parameter.data.copy_(values * (1 + 6e-8 * torch.randn(values.shape)))
+        for name, value in reference.run(ids).items():
+            moved[name] = max(moved[name], difference(value, expected[name]))
+    for parameter, values in zip(reference.parameters(), stored):
+        parameter.data.copy_(values)
+    return moved
+
+
 def check_model(number, seed, program, folder):
-    """Checks one model. Returns its line, its largest difference and its configuration."""
+    """Checks one model. Returns its name, its largest difference, where that is, whether it is too large, and its
+    configuration."""
     rng = random.Random(f"{seed}/{number}")
     generator = torch.Generator().manual_seed(rng.randrange(2**32))
     torch.manual_seed(0)
@@ -201,24 +225,27 @@ def check_model(number, seed, program, folder):
     if spelling not in ("", "newer"):
         respell(folder, spelling)
 
-    worst, where = 0.0, "logits"
-    lengths = [1, rng.randint(2, 8), rng.choice((rng.randint(20, 40), rng.randint(20, 40), rng.randint(65, 150)))]
-    for length in lengths:
+    form = " ".join(word for word in ("bf16" if half else "f32", shards and "shards", packed and "packed", spelling) if word)
+    worst, where, good = 0.0, "", True
+    for length in 1, rng.randint(2, 8), rng.choice((rng.randint(20, 40), rng.randint(20, 40), rng.randint(65, 150))):
         ids = [rng.randrange(options["vocab_size"]) for _ in range(length)]
-        logits, expected = reference.run(ids)
+        expected = reference.run(ids)
         try:
             ours = trace(program, folder, ids, packed, folder / f"trace-{length}")
         except RuntimeError as failure:
-            return family, math.inf, str(failure), options
-        expected["logits"] = logits
-        if set(ours) != set(expected):
-            return family, math.inf, f"arrays differ: {sorted(set(ours) ^ set(expected))}", options
-        for name, value in expected.items():
-            found = difference(ours[name], value)
-            if found > worst:
-                worst, where = found, f"{name}, {length} tokens"
-    form = " ".join(word for word in ("bf16" if half else "f32", shards and "shards", packed and "packed", spelling) if word)
-    return f"{family} ({form})", worst, where, options
+            return f"{family} ({form})", math.inf, str(failure), False, options
+        found = {name: difference(ours[name], value) if name in ours else math.inf for name, value in expected.items()}
+        limits = dict.fromkeys(expected, TOLERANCE)
+        if TOLERANCE < max(found.values()) < CEILING:
+            moved = movements(reference, ids, expected)
+            limits = {name: min(CEILING, max(TOLERANCE, NUDGED_SHARE * moved[name])) for name in expected}
+        good = good and all(found[name] <= limits[name] for name in expected)
+        name = max(found, key=found.get)
+        if found[name] >= worst:
+            worst, where = found[name], f"{name}, {length} tokens"
+            if limits[name] > TOLERANCE:
+                where += f", limit {limits[name]:.1e}"
+    return f"{family} ({form})", worst, where, good, options
 
 
 def main():
@@ -239,8 +266,7 @@ def main():
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch) / "model"
             folder.mkdir()
-            name, worst, where, options = check_model(number, arguments.seed, arguments.iclmech, folder)
-            good = worst <= TOLERANCE
+            name, worst, where, good, options = check_model(number, arguments.seed, arguments.iclmech, folder)
             print(f"{number:4} {'ok  ' if good else 'FAIL'} {worst:8.1e}  {name}: {where}", flush=True)
             if good:
                 continue

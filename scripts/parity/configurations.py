@@ -37,7 +37,7 @@ def llama(rng):
         "rms_norm_eps": rng.choice((1e-6, 1e-5, 1e-3)),
         "attention_bias": rng.random() < 0.5,
         "mlp_bias": rng.random() < 0.5,
-        "hidden_act": rng.choice(("silu", "silu", "gelu", "gelu_pytorch_tanh", "gelu_new", "relu", "swish")),
+        "hidden_act": rng.choice(("silu", "silu", "gelu", "gelu_pytorch_tanh", "gelu_new", "gelu_fast", "swish")),
         "rope_parameters": _rope(rng, ("default", "linear", "llama3", "llama3")),
         "max_position_embeddings": 256,
     }
@@ -158,8 +158,8 @@ def zamba2(rng):
 
 
 def hymba(rng):
-    kv, heads, head = rng.choice((1, 2)), 0, rng.choice((4, 8))
-    heads, layers = kv * rng.randint(1, 3), rng.randint(2, 7)
+    kv, head, layers = rng.choice((1, 2)), rng.choice((4, 8)), rng.randint(2, 7)
+    heads = kv * rng.randint(1, 3)
     first = rng.randint(0, layers - 1)
     groups = rng.choice((None, [], [list(range(first, min(layers, first + rng.randint(2, 3))))]))
     return _common(rng) | {
@@ -186,8 +186,8 @@ def hymba(rng):
         "rope": True,
         "rope_theta": rng.choice((100.0, 10000.0)),
         "rope_type": rng.choice(("ntk", "default", None)),
-        "max_position_embeddings": rng.choice((64, 256)),
-        "orig_max_position_embeddings": 64,
+        "max_position_embeddings": 256,
+        "orig_max_position_embeddings": rng.choice((64, 256)),
         "num_experts": 1,
         "num_mamba": 1,
         "kq_norm": "none",

@@ -26,21 +26,40 @@ class gguf_fields {
   }
   std::string name(const char* key) const { return prefix_ + key; }
   const gguf_file& file() const { return file_; }
+
+  /// A number of things that there must be at least one of.
+  int size(const char* key) const { return checked_size(key, require<std::int32_t>(key)); }
+  int size(const char* key, int otherwise) const {
+    return checked_size(key, get<std::int32_t>(key, otherwise));
+  }
   int layer_count() const {
-    const auto count = require<std::int32_t>("block_count");
-    if (count > max_layers)
-      throw file_error(file_.path(), name("block_count"),
-                       "is " + std::to_string(count) + ", more than any model's");
+    const int count = size("block_count");
+    if (count > max_layers) fail("block_count", "is " + std::to_string(count) + ", more than any model's");
     return count;
   }
+  float positive(const char* key) const {
+    const auto value = require<float>(key);
+    if (!(value > 0.0F)) fail(key, "must be positive, it is " + std::to_string(value));
+    return value;
+  }
 
+  [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
+    throw file_error(file_.path(), "metadata " + in_quotes(prefix_ + key), problem);
+  }
   void require_divides(const char* small, index a, const char* large, index b) const {
     if (a <= 0 || b <= 0 || b % a != 0)
       throw file_error(file_.path(), name(small) + " and " + name(large),
-                       "do not fit: " + std::to_string(a) + " must divide " + std::to_string(b));
+                       "do not fit: " + name(small) + " (" + std::to_string(a) + ") must divide " +
+                           name(large) + " (" + std::to_string(b) + ")");
   }
 
  private:
+  int checked_size(const char* key, int value) const {
+    if (value <= 0) fail(key, "must be positive, it is " + std::to_string(value));
+    if (value > max_size) fail(key, "is " + std::to_string(value) + ", more than any model's");
+    return value;
+  }
+
   const gguf_file& file_;
   std::string prefix_;
 };
@@ -48,19 +67,21 @@ class gguf_fields {
 inline rope_config gguf_rope(const gguf_fields& f, int head_dim, double theta) {
   rope_config rope;
   rope.head_dim = head_dim;
+  if (head_dim % 2 != 0)
+    f.fail("attention.key_length",
+           "is " + std::to_string(head_dim) + ": a rotary embedding needs an even number of channels");
   rope.theta = f.get<float>("rope.freq_base", static_cast<float>(theta));
   const auto rotated = f.get<std::uint32_t>("rope.dimension_count", static_cast<std::uint32_t>(head_dim));
   if (rotated != static_cast<std::uint32_t>(head_dim))
-    throw file_error(f.file().path(), f.name("rope.dimension_count"),
-                     "is " + std::to_string(rotated) + " but heads have " + std::to_string(head_dim) +
-                         " channels: rotating a part of a head is not supported");
+    f.fail("rope.dimension_count", "is " + std::to_string(rotated) + " but heads have " +
+                                       std::to_string(head_dim) +
+                                       " channels: rotating a part of a head is not supported");
   const std::string scaling = f.get<std::string>("rope.scaling.type", "none");
   if (scaling == "linear") {
     rope.scaling = rope_scaling::linear;
-    rope.factor = f.require<float>("rope.scaling.factor");
+    rope.factor = f.positive("rope.scaling.factor");
   } else if (scaling != "none" && scaling != "llama3") {
-    throw file_error(f.file().path(), f.name("rope.scaling.type"),
-                     "'" + scaling + "' is not supported: none and linear are");
+    f.fail("rope.scaling.type", "'" + scaling + "' is not supported: none and linear are");
   }
   // Llama 3's scaling comes as divisors of the frequencies, one per pair.
   if (const tensor_entry* divisors = f.file().tensors().find("rope_freqs.weight"))
@@ -72,15 +93,15 @@ inline void gguf_transformer(const gguf_fields& f, model_config& c) {
   const bool gemma = c.arch == architecture::gemma3;
   const int layers = f.layer_count();
   attention_config a;
-  a.heads = f.require<std::int32_t>("attention.head_count");
-  a.kv_heads = f.get<std::int32_t>("attention.head_count_kv", a.heads);
+  a.heads = f.size("attention.head_count");
+  a.kv_heads = f.size("attention.head_count_kv", a.heads);
   f.require_divides("attention.head_count_kv", a.kv_heads, "attention.head_count", a.heads);
   if (!f.file().find(f.name("attention.key_length")))
     f.require_divides("attention.head_count", a.heads, "embedding_length", c.d_model);
-  a.d_key = f.get<std::int32_t>("attention.key_length", a.heads > 0 ? c.d_model / a.heads : 0);
-  a.d_value = f.get<std::int32_t>("attention.value_length", a.d_key);
+  a.d_key = f.size("attention.key_length", c.d_model / a.heads);
+  a.d_value = f.size("attention.value_length", a.d_key);
   a.scale = static_cast<float>(1.0 / std::sqrt(a.d_key));
-  c.norm_eps = f.require<float>("attention.layer_norm_rms_epsilon");
+  c.norm_eps = f.positive("attention.layer_norm_rms_epsilon");
   c.mlp_activation = gemma ? activation::gelu_tanh : activation::silu;
   c.logit_softcap = f.get<float>("final_logit_softcapping", 0.0F);
   if (gemma) {
@@ -89,9 +110,7 @@ inline void gguf_transformer(const gguf_fields& f, model_config& c) {
     c.embedding_scale = std::sqrt(static_cast<float>(c.d_model));
   }
   const int window = f.get<std::int32_t>("attention.sliding_window", 0);
-  const int pattern = f.get<std::int32_t>("attention.sliding_window_pattern", 6);
-  if (gemma && pattern <= 0)
-    throw file_error(f.file().path(), f.name("attention.sliding_window_pattern"), "must be positive");
+  const int pattern = f.size("attention.sliding_window_pattern", 6);
   const rope_config full = gguf_rope(f, a.d_key, gemma ? 1e6 : 1e4);
   rope_config local = full;
   if (gemma) {
@@ -99,7 +118,7 @@ inline void gguf_transformer(const gguf_fields& f, model_config& c) {
     local.head_dim = a.d_key;
     local.theta = f.get<float>("rope.freq_base_swa", f.get<float>("rope.local.freq_base", 1e4F));
   }
-  const int d_mlp = f.require<std::int32_t>("feed_forward_length");
+  const int d_mlp = f.size("feed_forward_length");
   for (int l = 0; l < layers; ++l) {
     const bool sliding = gemma && window > 0 && (l + 1) % pattern != 0;
     a.rope = sliding ? local : full;
@@ -110,22 +129,23 @@ inline void gguf_transformer(const gguf_fields& f, model_config& c) {
 
 inline void gguf_mamba(const gguf_fields& f, model_config& c) {
   state_space_config s;
-  s.d_inner = f.require<std::int32_t>("ssm.inner_size");
-  s.d_state = f.require<std::int32_t>("ssm.state_size");
-  s.d_conv = f.require<std::int32_t>("ssm.conv_kernel");
-  const int rank = f.require<std::int32_t>("ssm.time_step_rank");
-  c.norm_eps = s.norm_eps = f.require<float>("attention.layer_norm_rms_epsilon");
+  s.d_inner = f.size("ssm.inner_size");
+  s.d_state = f.size("ssm.state_size");
+  s.d_conv = f.size("ssm.conv_kernel");
+  const int rank = f.size("ssm.time_step_rank");
+  c.norm_eps = s.norm_eps = f.positive("attention.layer_norm_rms_epsilon");
+  if (f.get<bool>("ssm.dt_b_c_rms", false))
+    f.fail("ssm.dt_b_c_rms", "is true: mixers that norm their step sizes, B and C are not supported");
   if (c.arch == architecture::mamba) {
     s.dt_rank = rank;
     s.heads = default_channel_groups;
   } else {
     s.heads = rank;
-    s.groups = f.require<std::int32_t>("ssm.group_count");
+    s.groups = f.size("ssm.group_count");
     f.require_divides("ssm.group_count", s.groups, "ssm.time_step_rank", rank);
     f.require_divides("ssm.time_step_rank", rank, "ssm.inner_size", s.d_inner);
   }
-  const int layers = f.layer_count();
-  c.layers.assign(static_cast<std::size_t>(std::max(0, layers)), {std::nullopt, s, 0, -1, -1});
+  c.layers.assign(static_cast<std::size_t>(f.layer_count()), {std::nullopt, s, 0, -1, -1});
 }
 
 }  // namespace detail
@@ -139,13 +159,13 @@ inline model_config read_gguf_config(const gguf_file& file) {
     c.arch = *std::find_if(all_architectures.begin(), all_architectures.end(),
                            [&type](architecture a) { return to_string(a) == type; });
   else
-    throw file_error(file.path(), "metadata \"general.architecture\"",
+    throw file_error(file.path(), "metadata 'general.architecture'",
                      "'" + type + "' is not supported: llama, qwen2, gemma3, mamba and mamba2 are");
   const tensor_entry& embedding = file.tensors().require("token_embd.weight");
   if (embedding.shape.size() != 2)
-    throw file_error(file.path(), "tensor \"token_embd.weight\"", "must have two dimensions");
+    throw file_error(file.path(), "tensor 'token_embd.weight'", "must have two dimensions");
   const detail::gguf_fields f(file, type + ".");
-  c.d_model = f.require<std::int32_t>("embedding_length");
+  c.d_model = f.size("embedding_length");
   c.vocab_size = static_cast<int>(std::min<index>(embedding.shape[0], std::numeric_limits<int>::max()));
   c.context_length = f.get<std::int32_t>("context_length", 0);
   c.tied_embeddings = file.tensors().find("output.weight") == nullptr;

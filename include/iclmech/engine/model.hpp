@@ -43,6 +43,7 @@ class model_builder {
 
   model build() && {
     const model_config& c = model_.config;
+    require_shared_blocks();
     const bool state_space = c.arch == architecture::mamba || c.arch == architecture::mamba2;
     const std::string root = state_space ? "backbone."
                              : source_.has("model.embed_tokens.weight") || source_.how().gguf
@@ -262,18 +263,32 @@ class model_builder {
     return b;
   }
 
-  // A layer's own copy of the shared block, if the file has one, else the copy of the block's first user.
+  // Where the shared block of layer l is stored: with the layer itself, if the file has a copy there, else
+  // with the block's first user.
+  std::string shared_home(std::size_t l) const {
+    const auto at = [](std::ptrdiff_t layer) {
+      return "model.layers." + std::to_string(layer) + ".shared_transformer.";
+    };
+    const std::string own = at(static_cast<std::ptrdiff_t>(l));
+    if (source_.has(own + "input_layernorm.weight")) return own;
+    const auto& layers = config().layers;
+    const int block = layers[l].shared_block;
+    return at(std::find_if(layers.begin(), layers.end(),
+                           [block](const layer_config& other) { return other.shared_block == block; }) -
+              layers.begin());
+  }
+
+  // A shared block that is missing is noticed before anything is read.
+  void require_shared_blocks() const {
+    for (std::size_t l = 0; l < config().layers.size(); ++l)
+      if (config().layers[l].shared_block >= 0) source_.require(shared_home(l) + "input_layernorm.weight");
+  }
+
   shared_attention_block shared_block(const std::string& at, std::size_t l) {
     const layer_config& layer = config().layers[l];
     const attention_config& a = *layer.attention;
     const index d = config().d_model;
-    std::string home = at + "shared_transformer.";
-    if (!source_.has(home + "input_layernorm.weight")) {
-      const auto first = std::find_if(
-          config().layers.begin(), config().layers.end(),
-          [&layer](const layer_config& other) { return other.shared_block == layer.shared_block; });
-      home = "model.layers." + std::to_string(first - config().layers.begin()) + ".shared_transformer.";
-    }
+    const std::string home = shared_home(l);
     const index f = layer.d_mlp;
     shared_attention_block b;
     b.shape = a;

@@ -29,8 +29,10 @@ constexpr std::string_view to_string(architecture a) {
   return names[static_cast<std::size_t>(a)];
 }
 
-/// Far more layers than any model has: a larger count in a file is damage, not a reason to allocate.
+/// Far more layers than any model has, and far wider ones: a larger number in a file is damage, not a reason
+/// to allocate.
 inline constexpr int max_layers = 1 << 14;
+inline constexpr int max_size = 1 << 24;
 
 /// Attention of one layer. Keys that a query sees: `window` of them counting its own position (0: all), and
 /// always the first `always_visible` rows.

@@ -87,6 +87,9 @@ class weight_source {
   const options& how() const { return options_; }
   bool has(const std::string& name) const { return file_->find(stored(name)) != nullptr; }
 
+  /// @throws file_error, which lists similar names, if the file has no such tensor.
+  void require(const std::string& name) const { file_->require(stored(name)); }
+
   /// The first of several names that the file has, or the first if it has none.
   std::string any_of(std::initializer_list<std::string> names) const {
     for (const std::string& name : names)
