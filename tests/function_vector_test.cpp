@@ -47,6 +47,20 @@ TEST(add_head_write, refuses_shapes_that_do_not_fit) {
               ThrowsMessage<argument_error>(AllOf(HasSubstr("stream of 9 values"), HasSubstr("writes 10"))));
 }
 
+TEST(probability_of, agrees_with_double_over_a_large_vocabulary) {
+  const row_matrix logits = 5 * iclmech_test::random_matrix(1, 50001, 1);
+  const Eigen::ArrayXXd e = logits.cast<double>().array().exp();
+  // Exponentials in float err by about 1e-7 for each unit between a logit and the largest, where it matters.
+  for (const token_id token : {0, 7, 50000})
+    EXPECT_NEAR(probability_of(logits.row(0), token) / (e(0, token) / e.sum()), 1, 1e-6);
+}
+
+TEST(probability_of, is_nan_where_a_logit_is) {
+  row_vector logits = row_vector::Zero(40);
+  logits(33) = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(probability_of(logits, 2)));
+}
+
 TEST(probability_of, is_the_softmax) {
   const Eigen::Vector3f logits(0, std::log(2.0F), std::log(5.0F));
   EXPECT_NEAR(probability_of(logits, 0), 1.0 / 8, 1e-7);

@@ -201,16 +201,21 @@ class reference_engine {
   // Final norm and logits of the rows asked for. Only they are normed.
   template <hooks H, class Sink>
   void unembed(forward_pass<H>& pass, logit_rows wanted, Sink& sink) {
-    constexpr bool watched = can_fire<H, hook::final_scale> || can_fire<H, hook::final_normalized>;
+    const bool watched = std::ranges::any_of(pass.segments(), [&pass](const segment& s) {
+      return pass.template wants<hook::final_scale>(-1, mixer_kind::attention, s) ||
+             pass.template wants<hook::final_normalized>(-1, mixer_kind::attention, s);
+    });
     if (wanted == logit_rows::none && !watched) return;
     if (wanted == logit_rows::last && !watched) {
-      const auto segments = pass.segments();
+      // Segments joined in the order of their layers; by sequence they make one product with the unembedding.
+      std::vector<segment> segments(pass.segments().begin(), pass.segments().end());
+      std::ranges::sort(segments, {}, &segment::sequence);
       work_.last.shape(static_cast<index>(segments.size()), spec().d_model);
       for (std::size_t s = 0; s < segments.size(); ++s)
         work_.last.block(static_cast<index>(s), 1) = work_.stream.block(segments[s].end_row() - 1, 1);
       matrix_view rows = work_.last.rows(static_cast<index>(segments.size()));
       normalize(pass, rows, model_->final_norm, rows);
-      for (std::size_t s = 0; s < segments.size();) s = emit_run(segments, s, rows, sink);
+      emit(segments.front().sequence, rows, sink);
       return;
     }
     matrix_view rows = work_.stream.rows(pass.row_count());
@@ -222,16 +227,6 @@ class reference_engine {
       const index first = wanted == logit_rows::last ? s.rows - 1 : front;
       emit(s.sequence, normed.middleRows(s.first_row + first, s.rows - first), sink);
     }
-  }
-
-  // Segments joined in the order of their layers, sequences are numbered as given: emits the longest run of
-  // consecutive sequences from segment s on, and returns where it ends.
-  template <class Sink>
-  std::size_t emit_run(std::span<const segment> segments, std::size_t s, matrix_view rows, Sink& sink) {
-    std::size_t end = s + 1;
-    while (end < segments.size() && segments[end].sequence == segments[end - 1].sequence + 1) ++end;
-    emit(segments[s].sequence, rows.middleRows(static_cast<index>(s), static_cast<index>(end - s)), sink);
-    return end;
   }
 
   template <class Sink>
