@@ -37,10 +37,14 @@ struct llama_part {
 /// One llama_model and one llama_context. Sequences of a decode have the ids 0, 1, ... from `first_id` on.
 class llama_session {
  public:
-  /// @throws file_error if llama.cpp does not load the model (its log says why).
+  /// @throws file_error if llama.cpp does not load the model (its log says why); argument_error for a limit
+  /// below 1.
   llama_session(const std::string& path, const model_spec& spec, const llama_cpp_options& options,
                 llama_tap& tap)
       : tap_(&tap), recurrent_(is_state_space(spec.layers.front().mixers.front().kind)) {
+    if (options.context_limit < 1)
+      throw argument_error("context_limit is " + std::to_string(options.context_limit) +
+                           ", it must be positive");
     llama_backend_init();
     llama_model_params model_params = llama_model_default_params();
     model_params.n_gpu_layers = options.gpu_layers;
