@@ -14,21 +14,21 @@
 #include <string>
 #include <vector>
 
-#include "iclmech/engine/load.hpp"
-#include "iclmech/engine/reference_engine.hpp"
 #include "iclmech/method/score_heads.hpp"
 #include "iclmech/sweep.hpp"
-#include "iclmech/task/bundled_models.hpp"
+#include "open_host.hpp"
 
 namespace {
 
 using namespace iclmech;
 using iclmech::index;  // and not the POSIX function
 
-reference_engine& engine() {
-  static reference_engine e = [] {
+any_host& engine() {
+  static any_host e = [] {
     const char* const name = std::getenv("ICLMECH_BENCHMARK_MODEL");
-    return reference_engine(load_model(find_model(name ? name : "llama")));
+    cli::model_options options;
+    options.model = name ? name : "llama";
+    return cli::open_host(options);
   }();
   return e;
 }

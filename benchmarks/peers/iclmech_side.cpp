@@ -12,10 +12,9 @@
 #include <limits>
 #include <string>
 
-#include "iclmech/engine/load.hpp"
-#include "iclmech/engine/reference_engine.hpp"
 #include "iclmech/io/json_file.hpp"
 #include "iclmech/method/indirect_effect.hpp"
+#include "open_host.hpp"
 
 namespace {
 
@@ -45,7 +44,7 @@ std::vector<answered_prompt> prompts_of(const nlohmann::json& list) {
   return prompts;
 }
 
-nlohmann::json sweep_side(reference_engine& engine, const std::string& file) {
+nlohmann::json sweep_side(any_host& engine, const std::string& file) {
   const nlohmann::json source = read_json_file(file);
   const std::vector<answered_prompt> clean = prompts_of(source.at("clean")),
                                      shuffled = prompts_of(source.at("shuffled"));
@@ -60,7 +59,7 @@ nlohmann::json sweep_side(reference_engine& engine, const std::string& file) {
           {"cie", std::vector<double>(effects.data(), effects.data() + effects.size())}};
 }
 
-nlohmann::json forward_side(reference_engine& engine, int tokens) {
+nlohmann::json forward_side(any_host& engine, int tokens) {
   std::vector<token_sequence> ids(1);
   for (token_id i = 0; i < tokens; ++i) ids.front().push_back(100 + i);
   no_hooks none;
@@ -73,9 +72,10 @@ nlohmann::json forward_side(reference_engine& engine, int tokens) {
 int main(int argc, char** argv) try {
   if (argc < 4)
     throw argument_error("usage: iclmech-peer sweep MODEL PROMPTS.json [low-memory] | forward MODEL TOKENS");
-  load_options load;
-  if (argc > 4) load.storage = weight_storage::packed;
-  reference_engine engine(load_model(argv[2], load));
+  cli::model_options options;
+  options.model = argv[2];
+  options.low_memory = argc > 4;
+  any_host engine = cli::open_host(options);
   nlohmann::json result = std::string(argv[1]) == "sweep" ? sweep_side(engine, argv[3])
                                                           : forward_side(engine, std::stoi(argv[3]));
   result["megabytes"] = peak_megabytes();

@@ -33,6 +33,7 @@ class work:
 
     def __init__(self, gguf, prompts_file):
         import torch
+        self.gguf = gguf
         self.model = load(gguf)
         config = self.model.config
         self.layers, self.heads = config.num_hidden_layers, config.num_attention_heads
@@ -44,12 +45,15 @@ class work:
         total = self.layers * self.heads
         self.chosen = [divmod(i * total // timed_heads, self.heads) for i in range(timed_heads)]
         sums = torch.zeros(self.layers, self.heads * self.width)
+        handles = []
+        for layer in range(self.layers):
+            def record(module, args, layer=layer):
+                sums[layer] += args[0][0, -1]
+            handles.append(self.projection(layer).register_forward_pre_hook(record))
         for clean in prompts["clean"]:
-            handles = [self.projection(layer).register_forward_pre_hook(
-                lambda module, args, layer=layer: sums[layer].add_(args[0][0, -1])) for layer in range(self.layers)]
             self.model(input_ids=torch.tensor([clean["ids"]]), logits_to_keep=1)
-            for handle in handles:
-                handle.remove()
+        for handle in handles:
+            handle.remove()
         self.means = (sums / len(prompts["clean"])).view(self.layers, self.heads, self.width)
         self.baseline = self.probability(self.model(input_ids=self.ids, logits_to_keep=1).logits[0, -1])
 
@@ -98,7 +102,11 @@ def nnsight(w):
 
 def transformer_lens(w):
     from transformer_lens.model_bridge import TransformerBridge
-    bridge = TransformerBridge.boot_transformers("HuggingFaceTB/SmolLM2-135M-Instruct", hf_model=w.model, device="cpu")
+    from transformers import AutoTokenizer
+    folder, name = os.path.split(w.gguf)
+    tokenizer = AutoTokenizer.from_pretrained(folder or ".", gguf_file=name)
+    bridge = TransformerBridge.boot_transformers("HuggingFaceTB/SmolLM2-135M-Instruct", hf_model=w.model,
+                                                 tokenizer=tokenizer, device="cpu")
 
     def effect(layer, head):
         def replace(z, hook):
@@ -223,7 +231,7 @@ def main():
         if not isinstance(r, dict):
             print(f"| {name} | not run: {r} | | | |")
             continue
-        effects = r.get("effects") or dict(enumerate(r["cie"]))
+        effects = r["effects"] if "effects" in r else dict(enumerate(r["cie"]))
         worst = max(abs(mine["cie"][int(i)] - e) for i, e in effects.items())
         print(f"| {name} | {r['seconds']:.3f} | {r['seconds'] / mine['seconds']:.2f} | {r['megabytes']:.0f} | {worst:.1e} |")
     print("\nOne forward pass, the last position's logits\n")
