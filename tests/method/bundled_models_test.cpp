@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "iclmech/induction.hpp"
 #include "iclmech/io/json_file.hpp"
 #include "iclmech/io/safetensors.hpp"
 #include "iclmech/method/ablate_heads.hpp"
+#include "iclmech/method/head_patterns.hpp"
 #include "iclmech/method/steer.hpp"
 #include "iclmech/overlap.hpp"
 #include "support/hosts.hpp"
@@ -97,6 +100,50 @@ TEST_P(bundled, without_the_top_half_of_tr_heads_the_task_fails) {
                                      [](std::size_t) {});
   EXPECT_GE(outcomes[0].summary.accuracy, 0.97);
   EXPECT_LE(outcomes[1].summary.accuracy, 0.6) << "TR ratio " << outcomes[1].summary.tr_ratio;
+}
+
+// Without a quarter of the heads, chosen by TR, answers leave the label set; without matched random ones they
+// do not. Measured TR ratios, chosen and random: llama .28 and .82, mamba2 .33 and 1, zamba2 .15 and .95. In
+// mamba and hymba the rest of the heads makes up for it (.97 and .78), so there it is not asserted.
+TEST_P(bundled, tr_heads_hold_the_answers_in_the_label_set) {
+  if (GetParam() == "mamba" || GetParam() == "hymba") GTEST_SKIP() << "other heads make up for them";
+  const auto shown = prompts("2 labels", "8_shot");
+  const head_scores scores =
+      score_heads(host_, std::span<const labelled_prompt>(shown), {.components = false});
+  std::vector<double> tr;
+  for (const write_scores& s : scores.heads.values()) tr.push_back(s.tr);
+  std::vector<head_selection> sets{{"tr", {}}, {"random", {}}};
+  for (const index i : top_fraction(tr, 0.25))
+    sets[0].heads.push_back(scores.heads.ids()[static_cast<std::size_t>(i)]);
+  sets[1].heads = matched_random_heads(host_.spec(), sets[0].heads, 0);
+  const auto outcomes =
+      ablate_heads(host_, std::span<const labelled_prompt>(shown), sets, {}, [](std::size_t) {});
+  EXPECT_LE(outcomes[1].summary.tr_ratio, 0.6);
+  EXPECT_GE(outcomes[2].summary.tr_ratio, outcomes[1].summary.tr_ratio + 0.2);
+}
+
+// From the last position, the induction heads of a model look at the labels of demonstrations of the query's
+// own category, and not at those of the other one. Measured on the best head, weight on right and wrong
+// labels: llama .97 and .00, hymba .99 and .00, and as effective attention of a state, which has no scale:
+// mamba .55 and -.05, mamba2 15.7 and -1.9, zamba2 12.3 and -.6.
+TEST_P(bundled, induction_heads_are_found) {
+  const auto shown = prompts("2 labels", "8_shot");
+  head_map<double> right(host_.spec()), wrong(host_.spec());
+  for (std::size_t p = 0; p < 8; ++p) {
+    std::vector<index> same, other;
+    for (const index label : continuation_positions(shown[p].ids, 1))
+      (shown[p].ids[static_cast<std::size_t>(label)] == shown[p].answer ? same : other)
+          .push_back(label + host_.spec().prefix_rows);
+    for_each_head_pattern(host_, shown[p].ids, [&](head_id id, const row_matrix& pattern) {
+      right[id] += attention_on(pattern.bottomRows(1).row(0), same) / 8;
+      wrong[id] += attention_on(pattern.bottomRows(1).row(0), other) / 8;
+    });
+  }
+  head_id best = right.ids()[0];
+  for (const head_id id : right.ids())
+    if (right[id] - wrong[id] > right[best] - wrong[best]) best = id;
+  EXPECT_GE(right[best], 0.4) << host_.spec().label(best);
+  EXPECT_LE(std::abs(wrong[best]), 0.25 * right[best]) << host_.spec().label(best);
 }
 
 // Adding the mean outputs of all heads to a prompt without demonstrations makes the task known. Measured,

@@ -42,11 +42,15 @@ inline std::optional<std::string> bundled_model(const std::string& name) {
   return std::nullopt;
 }
 
-/// A path as it is, or the folder of the bundled model of that name.
+/// A path as it is, or the folder of the bundled model of that name; a folder that happens to have a bundled
+/// model's name and holds no model does not hide it.
 /// @throws argument_error naming the nearest bundled models if it is neither.
 inline std::string find_model(const std::string& path_or_name) {
+  const bool file = std::filesystem::is_regular_file(path_or_name);
+  const bool model = file || std::filesystem::exists(std::filesystem::path(path_or_name) / "config.json");
+  if (!model)
+    if (const auto folder = bundled_model(path_or_name)) return *folder;
   if (std::filesystem::exists(path_or_name)) return path_or_name;
-  if (const auto folder = bundled_model(path_or_name)) return *folder;
   const std::vector<std::string> names = bundled_model_names();
   throw argument_error("there is no file or folder '" + path_or_name + "' and no bundled model of that name" +
                        (names.empty() ? std::string(": give a Hugging Face folder or a .gguf file")
