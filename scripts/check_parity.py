@@ -107,10 +107,13 @@ class Reference:
     def _keep(self, mixer):
         return lambda _, inputs: self.captured.append((mixer, inputs[0][0].float().numpy()))
 
-    def save(self, folder, half, shards):
+    def save(self, folder, half, shards, everywhere=False):
+        """`everywhere`: tensors that several layers share are written for each of them."""
         # A copy: narrowing narrows buffers too, such as the frequencies of the rotary embedding.
         model = copy.deepcopy(self.model).bfloat16() if half else self.model
         model.save_pretrained(folder, max_shard_size="8KB" if shards else "1GB")
+        if everywhere:
+            save_file({name: t.clone() for name, t in model.state_dict().items()}, folder / "model.safetensors")
 
     def parameters(self):
         return list(self.model.parameters())
@@ -220,9 +223,14 @@ def check_model(number, seed, program, folder):
     if family.startswith("mamba") and rng.random() < 0.4:
         spelling, shards = "state-spaces", False
         options["vocab_size"], options["layer_norm_epsilon"] = 8 * rng.randint(5, 16), 1e-5
-    reference = HymbaReference(options, half, generator) if family == "hymba" else Reference(family, options, half, generator)
-    reference.save(folder, half, shards)
-    if spelling not in ("", "newer"):
+    if family == "zamba2" and rng.random() < 0.3:
+        spelling, shards = "everywhere", False
+    if family == "hymba":
+        reference = HymbaReference(options, half, generator)
+    else:
+        reference = Reference(family, options, half, generator)
+    reference.save(folder, half, shards, *([True] if spelling == "everywhere" else []))
+    if spelling in ("older", "state-spaces"):
         respell(folder, spelling)
 
     form = " ".join(word for word in ("bf16" if half else "f32", shards and "shards", packed and "packed", spelling) if word)
