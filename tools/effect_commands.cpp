@@ -1,14 +1,14 @@
 // aie, steer
 
-#include <cstdio>
+#include <fmt/format.h>
+
 #include <filesystem>
-#include <iostream>
 
 #include "commands.hpp"
 #include "head_sets.hpp"
 #include "iclmech/io/atomic_file.hpp"
 #include "iclmech/overlap.hpp"
-#include "progress.hpp"
+#include "methods.hpp"
 
 namespace iclmech::cli {
 namespace {
@@ -30,29 +30,30 @@ std::vector<index> strongest(const indirect_effect_result& effects, index count)
 
 void print_strongest(const model_spec& spec, const indirect_effect_result& effects) {
   const Eigen::VectorXd aie = effects.effects.mean();
-  std::printf("top AIE heads:");
+  fmt::print("top AIE heads:");
   for (const index i : strongest(effects, 5))
-    std::printf("  %s %.4f", spec.label(effects.heads[static_cast<std::size_t>(i)]).c_str(), aie[i]);
+    fmt::print("  {} {:.4f}", spec.label(effects.heads[static_cast<std::size_t>(i)]), aie[i]);
   // Concentration is about heads that help; the others count as nothing.
   const Eigen::VectorXd positive = aie.cwiseMax(0.0);
   const std::vector<double> values(positive.data(), positive.data() + positive.size());
-  std::printf("\nconcentration of positive effects: Gini %.3f, share of the top 3%% %.3f\n", gini(values),
-              top_share(values, top_count(aie.size(), 0.03)));
+  fmt::print("\nconcentration of positive effects: Gini {:.3f}, share of the top 3% {:.3f}\n", gini(values),
+             top_share(values, top_count(aie.size(), 0.03)));
 }
 
 void aie(const effect_options& options) {
   any_host host = open_host(options.model);
   const effect_prompts prompts =
       effect_prompts_of(options.model.model, host.spec(), options.prompts, options.corrupted);
-  const measured_effects m = measure_effects(host, prompts);
+  const measured_effects m = effects(host, prompts, "sweeping");
   const std::filesystem::path out(options.out);
   std::filesystem::create_directories(out);
   write_file_atomically(
       out / "aie.json",
-      to_json(m.effects, identity(options.model, options.prompts, host.spec(), "aie")).dump(1));
+      with_identity(to_json(m.effects), identity(options.model, options.prompts, host.spec(), "aie"))
+          .dump(1));
   write_file_atomically(out / "aie.csv", to_csv(m.effects));
   print_strongest(host.spec(), m.effects);
-  std::cout << "wrote " << (out / "aie.json").string() << '\n';
+  fmt::print("wrote {}\n", (out / "aie.json").string());
 }
 
 void steer_command(const effect_options& options) {
@@ -61,31 +62,27 @@ void steer_command(const effect_options& options) {
   any_host host = open_host(options.model);
   const effect_prompts prompts =
       effect_prompts_of(options.model.model, host.spec(), options.prompts, options.corrupted);
-  const measured_effects m = measure_effects(host, prompts);
+  const measured_effects m = effects(host, prompts, "sweeping");
   print_strongest(host.spec(), m.effects);
-  std::vector<head_id> heads, linear;
+  std::vector<head_id> heads;
   for (const index i : strongest(m.effects, options.top))
     heads.push_back(m.effects.heads[static_cast<std::size_t>(i)]);
-  for (const head_id h : heads)
-    if (host.spec().mixer(h.layer, h.mixer).write != write_path::measured) linear.push_back(h);
-  const vector v = linear.empty() ? vector{} : function_vector(host, m.means, linear);
+  const vector v = task_vector(host, m.means, heads);
   steering_options how;
   how.strengths = options.strengths;
-  progress bar("steering", prompts.zero_shot.size());
-  const auto outcomes =
-      steer(host, std::span<const labelled_prompt>(prompts.zero_shot), v, std::span<const head_id>(heads),
-            m.means.outputs, how, [&bar](std::size_t done) { bar(done); });
+  const auto outcomes = steered(host, prompts.zero_shot, v, heads, m.means, how, "steering");
   const std::filesystem::path out(options.out);
   std::filesystem::create_directories(out);
   write_file_atomically(
       out / "steering.json",
-      to_json(outcomes, identity(options.model, options.prompts, host.spec(), "steer")).dump(1));
-  std::printf("%-8s %5s %8s  %8s  %8s  %9s\n", "at", "layer", "strength", "accuracy", "TR ratio",
-              "P(answer)");
+      with_identity(to_json(outcomes), identity(options.model, options.prompts, host.spec(), "steer"))
+          .dump(1));
+  fmt::print("{:<8} {:>5} {:>8}  {:>8}  {:>8}  {:>9}\n", "at", "layer", "strength", "accuracy", "TR ratio",
+             "P(answer)");
   for (const steering_outcome& o : outcomes)
-    std::printf("%-8s %5d %8.2f  %8.3f  %8.3f  %9.4f\n", o.name.c_str(), o.layer,
-                static_cast<double>(o.strength), o.summary.accuracy, o.summary.tr_ratio, o.probability);
-  std::cout << "wrote " << (out / "steering.json").string() << '\n';
+    fmt::print("{:<8} {:5} {:8.2f}  {:8.3f}  {:8.3f}  {:9.4f}\n", o.name, o.layer, o.strength,
+               o.summary.accuracy, o.summary.tr_ratio, o.probability);
+  fmt::print("wrote {}\n", (out / "steering.json").string());
 }
 
 }  // namespace

@@ -1,20 +1,18 @@
 #include "head_sets.hpp"
 
-#include <cstdio>
+#include <fmt/format.h>
+
 #include <optional>
 #include <sstream>
 
 #include "iclmech/overlap.hpp"
-#include "progress.hpp"
+#include "methods.hpp"
 
 namespace iclmech::cli {
 namespace {
 
-std::vector<head_id> top_heads(std::span<const head_id> ids, const std::vector<double>& scores,
-                               double fraction) {
-  std::vector<head_id> heads;
-  for (const index i : top_fraction(scores, fraction)) heads.push_back(ids[static_cast<std::size_t>(i)]);
-  return heads;
+std::vector<head_id> best(std::span<const head_id> ids, std::span<const double> scores, double fraction) {
+  return top_heads(ids, scores, top_count(std::ssize(ids), fraction));
 }
 
 std::vector<double> column(const head_map<write_scores>& heads, double write_scores::*score) {
@@ -36,13 +34,10 @@ std::vector<head_selection> head_sets(any_host& host, const model_options& model
                                       const prompt_options& source,
                                       const std::vector<labelled_prompt>& prompts, const std::string& names,
                                       double fraction) {
-  std::optional<head_scores> scores;
+  std::optional<head_scores> scored;
   const auto by_score = [&](double write_scores::*score) {
-    if (!scores) {
-      progress bar("scoring", prompts.size());
-      scores = score_heads(host, prompts, {.components = false}, [&bar](std::size_t done) { bar(done); });
-    }
-    return top_heads(scores->heads.ids(), column(scores->heads, score), fraction);
+    if (!scored) scored = scores(host, prompts, false, "scoring");
+    return best(scored->heads.ids(), column(scored->heads, score), fraction);
   };
   std::vector<head_selection> sets;
   std::istringstream list(names);
@@ -53,11 +48,17 @@ std::vector<head_selection> head_sets(any_host& host, const model_options& model
       sets.push_back({name, by_score(&write_scores::tl)});
     } else if (name == "dla") {
       sets.push_back({name, by_score(&write_scores::dla_answer)});
+    } else if (name == "induction") {
+      const head_map<double> by = induction(host, prompts, source.seed);
+      sets.push_back({name, best(by.ids(), by.values(), fraction)});
+    } else if (name == "each") {
+      for (head_selection& one : each_head(host.spec())) sets.push_back(std::move(one));
     } else if (name == "fv") {
       const effect_prompts clean = effect_prompts_of(model.model, host.spec(), source, 10);
-      const measured_effects m = measure_effects(host, clean);
+      const measured_effects m = effects(host, clean, "sweeping");
       const Eigen::VectorXd aie = m.effects.effects.mean();
-      sets.push_back({name, top_heads(m.effects.heads, {aie.data(), aie.data() + aie.size()}, fraction)});
+      sets.push_back(
+          {name, best(m.effects.heads, {aie.data(), static_cast<std::size_t>(aie.size())}, fraction)});
     } else if (name == "random") {
       // As many as each set before has, in the same layers and mixers.
       const std::vector<head_selection> before = sets;
@@ -80,21 +81,12 @@ result_identity identity(const model_options& model, const prompt_options& promp
 
 void print_top(const model_spec& spec, const char* name, const head_map<write_scores>& heads,
                double write_scores::*score) {
-  std::printf("top %s heads:", name);
+  fmt::print("top {} heads:", name);
   const std::vector<double> values = column(heads, score);
   for (const index i : top_positions(values, std::min<index>(5, static_cast<index>(values.size()))))
-    std::printf("  %s %.3f", spec.label(heads.ids()[static_cast<std::size_t>(i)]).c_str(),
-                values[static_cast<std::size_t>(i)]);
-  std::printf("\n");
-}
-
-measured_effects measure_effects(any_host& host, const effect_prompts& prompts) {
-  head_means means = mean_head_outputs(host, std::span<const answered_prompt>(prompts.clean));
-  progress bar("sweeping", prompts.shuffled.size());
-  indirect_effect_result effects =
-      measure_indirect_effects(host, means.outputs, std::span<const answered_prompt>(prompts.shuffled), {}, 4,
-                               [&bar](std::size_t done) { bar(done); });
-  return {std::move(means), std::move(effects)};
+    fmt::print("  {} {:.3f}", spec.label(heads.ids()[static_cast<std::size_t>(i)]),
+               values[static_cast<std::size_t>(i)]);
+  fmt::print("\n");
 }
 
 }  // namespace iclmech::cli

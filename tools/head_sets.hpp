@@ -1,6 +1,6 @@
 #ifndef ICLMECH_TOOLS_HEAD_SETS_HPP
 #define ICLMECH_TOOLS_HEAD_SETS_HPP
-// Sets of heads by name (tr, tl, dla, fv, random) or by list, and tables of the best.
+// Sets of heads by name (tr, tl, dla, induction, fv, random, each) or by list, and tables of the best.
 
 #include <string>
 #include <vector>
@@ -24,13 +24,6 @@ result_identity identity(const model_options& model, const prompt_options& promp
 /// Prints the five heads with the largest value of one score.
 void print_top(const model_spec& spec, const char* name, const head_map<write_scores>& heads,
                double write_scores::*score);
-
-/// Mean head outputs over clean prompts and the effects of all heads on corrupted ones.
-struct measured_effects {
-  head_means means;
-  indirect_effect_result effects;
-};
-measured_effects measure_effects(any_host& host, const effect_prompts& prompts);
 
 }  // namespace iclmech::cli
 

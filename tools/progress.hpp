@@ -2,6 +2,7 @@
 #define ICLMECH_TOOLS_PROGRESS_HPP
 // A progress bar with the time left, on standard error; silent when that is not a terminal.
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -23,10 +24,9 @@ class progress {
     const double passed = std::chrono::duration<double>(clock::now() - start_).count();
     const double left = share > 0.0 ? passed / share - passed : 0.0;
     const int filled = static_cast<int>(share * width);
-    std::fprintf(stderr, "\r%s [%s%s] %zu/%zu, %.0f s left ", what_.c_str(),
-                 std::string(static_cast<std::size_t>(filled), '#').c_str(),
-                 std::string(static_cast<std::size_t>(width - filled), '.').c_str(), done, total_, left);
-    if (done >= total_) std::fprintf(stderr, "\r\033[K");
+    fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {}/{}, {:.0f} s left ", what_, "", filled, "", width - filled,
+               done, total_, left);
+    if (done >= total_) fmt::print(stderr, "\r\033[K");
     std::fflush(stderr);
   }
 

@@ -2,44 +2,11 @@
 
 #include "iclmech/io/json_fields.hpp"
 #include "iclmech/io/json_file.hpp"
-#include "iclmech/io/tokenizer.hpp"
-#include "iclmech/task/bundled_models.hpp"
-#include "iclmech/task/perturb.hpp"
-#include "iclmech/task/sampling.hpp"
-#include "iclmech/task/tokenized.hpp"
+#include "study/prompt_maker.hpp"
+#include "task_prompts.hpp"
 
 namespace iclmech::cli {
 namespace {
-
-/// A task's episodes with the model's tokenizer.
-class task_prompts {
- public:
-  task_prompts(const std::string& model, const model_spec& spec, const prompt_options& options)
-      : words_(load_tokenizer(find_model(model))), task_(find_any_task(options.task)), options_(options) {
-    encode_.bos = words_.adds_bos();
-    encode_.context_length = static_cast<std::size_t>(spec.context_length);
-  }
-
-  episode_sampler sampler(std::size_t demonstrations) const {
-    sampling_options sampling;
-    sampling.seed = options_.seed;
-    sampling.demonstrations = demonstrations;
-    if (task_.kind == label_kind::open) sampling.label_key = first_token_key(words_, task_.layout);
-    return episode_sampler(task_, sampling);
-  }
-
-  tokenized_prompt tokens(const episode& drawn) const {
-    return tokenize(words_, render(task_.layout, drawn), encode_);
-  }
-
-  std::size_t count(const episode_sampler& from) const { return std::min(options_.prompts, from.queries()); }
-
- private:
-  tokenizer words_;
-  task task_;
-  prompt_options options_;
-  tokenize_options encode_;
-};
 
 const nlohmann::json& member(const std::string& file, const nlohmann::json& object, const char* name,
                              const std::string& where) {
@@ -127,13 +94,7 @@ std::vector<labelled_prompt> labelled_prompts(const std::string& model, const mo
     });
     return prompts;
   }
-  const task_prompts source(model, spec, options);
-  const episode_sampler sampler = source.sampler(options.demonstrations);
-  for (std::size_t i = 0; i < source.count(sampler); ++i) {
-    tokenized_prompt p = source.tokens(sampler.draw(i));
-    prompts.push_back({std::move(p.ids), std::move(p.labels), p.answer});
-  }
-  return prompts;
+  return prompt_maker(model, spec, options).shown(options.demonstrations);
 }
 
 effect_prompts effect_prompts_of(const std::string& model, const model_spec& spec,
@@ -146,22 +107,7 @@ effect_prompts effect_prompts_of(const std::string& model, const model_spec& spe
     check_answers(spec, prompts.shuffled, "shuffled");
     return prompts;
   }
-  const task_prompts source(model, spec, options);
-  const episode_sampler sampler = source.sampler(options.demonstrations);
-  for (std::size_t i = 0; i < source.count(sampler); ++i) {
-    const episode drawn = sampler.draw(i);
-    const tokenized_prompt clean = source.tokens(drawn);
-    prompts.clean.push_back({clean.ids, clean.answer});
-    if (i < corrupted) {
-      const tokenized_prompt shuffled = source.tokens(with_shuffled_labels(drawn, options.seed, i));
-      prompts.shuffled.push_back({shuffled.ids, shuffled.answer});
-    }
-    episode alone = drawn;  // the same query, nothing shown; the labels in play stay those of the prompt
-    alone.demonstrations.clear();
-    tokenized_prompt zero = source.tokens(alone);
-    prompts.zero_shot.push_back({std::move(zero.ids), clean.labels, clean.answer});
-  }
-  return prompts;
+  return prompt_maker(model, spec, options).effects(corrupted);
 }
 
 std::vector<std::string> token_texts(const std::string& model, const std::vector<token_id>& ids) {

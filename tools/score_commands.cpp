@@ -1,15 +1,15 @@
 // tsla, ablate
 
-#include <cstdio>
+#include <fmt/format.h>
+
 #include <filesystem>
-#include <iostream>
 
 #include "commands.hpp"
 #include "head_sets.hpp"
 #include "iclmech/io/atomic_file.hpp"
 #include "iclmech/report/results_json.hpp"
+#include "methods.hpp"
 #include "open_host.hpp"
-#include "progress.hpp"
 #include "prompts.hpp"
 
 namespace iclmech::cli {
@@ -21,26 +21,21 @@ struct tsla_options {
   std::string out;
 };
 
-head_scores score(any_host& host, const std::vector<labelled_prompt>& prompts) {
-  progress bar("scoring", prompts.size());
-  return score_heads(host, prompts, {}, [&bar](std::size_t done) { bar(done); });
-}
-
 void tsla(const tsla_options& options) {
   any_host host = open_host(options.model);
   const auto prompts = labelled_prompts(options.model.model, host.spec(), options.prompts);
-  const head_scores result = score(host, prompts);
+  const head_scores result = scores(host, prompts, true, "scoring");
   const result_identity id = identity(options.model, options.prompts, host.spec(), "tsla");
   const std::filesystem::path out(options.out);
   std::filesystem::create_directories(out);
-  write_file_atomically(out / "tsla.json", to_json(result, id).dump(1));
+  write_file_atomically(out / "tsla.json", with_identity(to_json(result), id).dump(1));
   write_file_atomically(out / "tsla.csv", to_csv(result));
-  for (const std::string& note : result.notes) std::cout << "note: " << note << '\n';
-  std::printf("%zu prompts, accuracy %.3f, TR ratio %.3f\n", prompts.size(), result.accuracy,
-              result.tr_ratio);
+  for (const std::string& note : result.notes) fmt::print("note: {}\n", note);
+  fmt::print("{} prompts, accuracy {:.3f}, TR ratio {:.3f}\n", prompts.size(), result.accuracy,
+             result.tr_ratio);
   print_top(host.spec(), "TR", result.heads, &write_scores::tr);
   print_top(host.spec(), "TL", result.heads, &write_scores::tl);
-  std::cout << "wrote " << (out / "tsla.json").string() << '\n';
+  fmt::print("wrote {}\n", (out / "tsla.json").string());
 }
 
 struct ablate_options {
@@ -64,21 +59,21 @@ void ablate(const ablate_options& options) {
                                       : ablation_kind::resample;
   how.all_positions = options.positions == "all";
   how.seed = options.prompts.seed;
-  progress bar("ablating", prompts.size());
-  const auto outcomes = ablate_heads(host, prompts, sets, how, [&bar](std::size_t done) { bar(done); });
+  const auto outcomes = ablated(host, prompts, sets, how, "ablating");
   const std::filesystem::path out(options.out);
   std::filesystem::create_directories(out);
-  nlohmann::json result = to_json(outcomes, identity(options.model, options.prompts, host.spec(), "ablate"));
+  nlohmann::json result =
+      with_identity(to_json(outcomes), identity(options.model, options.prompts, host.spec(), "ablate"));
   result["kind"] = options.kind;
   result["positions"] = options.positions;
   for (const head_selection& s : sets)
     for (const head_id head : s.heads) result["sets"][s.name].push_back(host.spec().label(head));
   write_file_atomically(out / "ablation.json", result.dump(1));
-  std::printf("%-12s %5s  %8s  %8s\n", "set", "heads", "accuracy", "TR ratio");
+  fmt::print("{:<12} {:>5}  {:>8}  {:>8}  {:>9}\n", "set", "heads", "accuracy", "TR ratio", "P(answer)");
   for (const ablation_outcome& o : outcomes)
-    std::printf("%-12s %5zu  %8.3f  %8.3f\n", o.name.c_str(), o.heads, o.summary.accuracy,
-                o.summary.tr_ratio);
-  std::cout << "wrote " << (out / "ablation.json").string() << '\n';
+    fmt::print("{:<12} {:5}  {:8.3f}  {:8.3f}  {:9.4f}\n", o.name, o.heads, o.summary.accuracy,
+               o.summary.tr_ratio, o.probability);
+  fmt::print("wrote {}\n", (out / "ablation.json").string());
 }
 
 }  // namespace
@@ -97,8 +92,10 @@ void add_score_commands(CLI::App& app) {
   add_model_options(*ablate_command, ablated.model);
   add_prompt_options(*ablate_command, ablated.prompts);
   ablate_command
-      ->add_option("--heads", ablated.sets,
-                   "Sets, separated by commas: tr, tl, dla, fv, random, or heads such as L5H3+L7H0")
+      ->add_option(
+          "--heads", ablated.sets,
+          "Sets, separated by commas: tr, tl, dla, induction, fv, random, each (every head alone), or "
+          "heads such as L5H3+L7H0")
       ->capture_default_str();
   ablate_command->add_option("--kind", ablated.kind, "What the heads' outputs are replaced by")
       ->check(CLI::IsMember({"zero", "mean", "resample"}))

@@ -3,11 +3,10 @@
 // Takes sets of heads out of a model (zero, mean or resample) and measures accuracy and TR ratio without
 // them.
 
-#include <map>
 #include <string>
 #include <vector>
 
-#include "iclmech/detail/random.hpp"
+#include "iclmech/method/head_selection.hpp"
 #include "iclmech/method/indirect_effect.hpp"
 #include "iclmech/method/score_heads.hpp"
 
@@ -18,12 +17,6 @@ enum class ablation_kind : unsigned char {
   zero,
   mean,     ///< its mean at the last position over the prompts
   resample  ///< its output at the last position of another prompt
-};
-
-/// A set of heads to take out together, with a name for tables.
-struct head_selection {
-  std::string name;
-  std::vector<head_id> heads;
 };
 
 struct ablation_options {
@@ -39,30 +32,9 @@ struct ablation_outcome {
   std::string name;
   std::size_t heads = 0;
   prediction_summary summary;
+  double probability = 0.0;           ///< mean P(answer)
   std::vector<token_id> predictions;  ///< per prompt
 };
-
-/// As many random heads as `like` has, layer by layer and of the same mixer kind; none of `like` itself where
-/// the layer has enough others.
-inline std::vector<head_id> matched_random_heads(const model_spec& spec, std::span<const head_id> like,
-                                                 std::uint64_t seed) {
-  detail::random_stream random{seed, detail::stream_key("matched random heads")};
-  std::map<mixer_id, std::vector<int>> taken;
-  for (const head_id h : like) taken[{h.layer, h.mixer}].push_back(h.head);
-  std::vector<head_id> chosen;
-  for (const auto& [mixer, heads] : taken) {
-    const int count = spec.mixer(mixer.layer, mixer.mixer).heads;
-    std::vector<int> pool;
-    for (int k = 0; k < count; ++k)
-      if (std::find(heads.begin(), heads.end(), k) == heads.end()) pool.push_back(k);
-    random.shuffle(pool);
-    std::vector<int> rest = heads;
-    random.shuffle(rest);
-    pool.insert(pool.end(), rest.begin(), rest.end());
-    for (std::size_t i = 0; i < heads.size(); ++i) chosen.push_back({mixer.layer, mixer.mixer, pool[i]});
-  }
-  return chosen;
-}
 
 namespace detail {
 
@@ -114,9 +86,13 @@ std::vector<ablation_outcome> ablate_heads(Host& h, std::span<const labelled_pro
     return mean;
   };
 
+  struct seen {
+    token_id prediction;
+    double probability;
+  };
   std::vector<ablation_outcome> outcomes;
-  outcomes.push_back({"none", 0, {}, {}});
-  for (const head_selection& s : selections) outcomes.push_back({s.name, s.heads.size(), {}, {}});
+  outcomes.push_back({"none", 0, {}, 0.0, {}});
+  for (const head_selection& s : selections) outcomes.push_back({s.name, s.heads.size(), {}, 0.0, {}});
   for (std::size_t first = 0; first < prompts.size(); first += options.batch) {
     const std::size_t count = std::min(options.batch, prompts.size() - first);
     std::vector<token_sequence> ids;
@@ -135,11 +111,21 @@ std::vector<ablation_outcome> ablate_heads(Host& h, std::span<const labelled_pro
         variants.push_back(std::move(v));
       }
     }
-    const auto swept = sweep(h, ids, variants, reduce::argmax(), options.sweep);
+    const auto swept = sweep(
+        h, ids, variants,
+        [&](int prompt, const const_matrix_ref& logits) {
+          const token_id answer = prompts[first + static_cast<std::size_t>(prompt)].answer;
+          return seen{reduce::argmax_of(logits), probability_of(logits.row(0), answer)};
+        },
+        options.sweep);
+    const auto take = [&](ablation_outcome& o, const seen& s) {
+      o.predictions.push_back(s.prediction);
+      o.probability += s.probability / static_cast<double>(prompts.size());
+    };
     for (std::size_t p = 0; p < count; ++p) {
-      outcomes[0].predictions.push_back(swept.prompts[p]);
+      take(outcomes[0], swept.prompts[p]);
       for (std::size_t s = 0; s < selections.size(); ++s)
-        outcomes[s + 1].predictions.push_back(swept.variants[p * selections.size() + s]);
+        take(outcomes[s + 1], swept.variants[p * selections.size() + s]);
     }
     progress(first + count);
   }

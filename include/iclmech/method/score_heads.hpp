@@ -13,16 +13,10 @@
 #include "iclmech/logit_attribution.hpp"
 #include "iclmech/method/last_outputs.hpp"
 #include "iclmech/method/measured_writes.hpp"
+#include "iclmech/method/predict.hpp"
 #include "iclmech/statistics.hpp"
 
 namespace iclmech {
-
-/// A prompt as the methods need it: its tokens, the label tokens in play, and the right one of them.
-struct labelled_prompt {
-  token_sequence ids;
-  std::vector<token_id> labels;
-  token_id answer = 0;
-};
 
 /// The scores of one write, or their means over prompts. `dla_sum` and `dla_answer` are the baselines of TR
 /// and TL.
@@ -54,23 +48,6 @@ struct score_options {
   bool components = true;
   std::size_t batch = 8;  ///< prompts run together
 };
-
-/// Share of predictions that are right, and that are labels at all.
-struct prediction_summary {
-  double accuracy = 0.0;
-  double tr_ratio = 0.0;
-};
-inline prediction_summary summarize(std::span<const labelled_prompt> prompts,
-                                    std::span<const token_id> predictions) {
-  prediction_summary s;
-  for (std::size_t p = 0; p < prompts.size(); ++p) {
-    const auto& labels = prompts[p].labels;
-    s.accuracy += predictions[p] == prompts[p].answer ? 1.0 : 0.0;
-    s.tr_ratio += std::find(labels.begin(), labels.end(), predictions[p]) != labels.end() ? 1.0 : 0.0;
-  }
-  const double n = std::max<double>(1.0, static_cast<double>(prompts.size()));
-  return {s.accuracy / n, s.tr_ratio / n};
-}
 
 /// Adds up scores prompt by prompt. Heads with a linear path cost |Y| * d_head each: their writes are never
 /// formed.

@@ -1,7 +1,9 @@
 #ifndef ICLMECH_REPORT_HTML_PAGE_HPP
 #define ICLMECH_REPORT_HTML_PAGE_HPP
 // One self-contained HTML page: headings, text, figures side by side, tables that sort. No network, light and
-// dark.
+// dark, for screens of any width and for paper.
+
+#include <fmt/format.h>
 
 #include <string>
 #include <string_view>
@@ -14,117 +16,170 @@ namespace iclmech {
 /// Builds a page from top to bottom. Text is escaped; figures are SVG from report/svg.hpp.
 class html_page {
  public:
-  explicit html_page(std::string title) : title_(std::move(title)) {
-    body_ = "<h1>" + svg::escape(title_) + "</h1>";
-  }
+  explicit html_page(std::string title) : title_(std::move(title)) {}
 
-  void heading(std::string_view text) { body_ += "<h2>" + svg::escape(text) + "</h2>"; }
-  void subheading(std::string_view text) { body_ += "<h3>" + svg::escape(text) + "</h3>"; }
-  void paragraph(std::string_view text) { body_ += "<p>" + svg::escape(text) + "</p>"; }
+  /// A heading, which the list of contents names too. It shows when something follows it.
+  void heading(std::string_view text) { heading_ = text; }
+  void paragraph(std::string_view text) { add("<p>" + svg::escape(text) + "</p>"); }
 
-  /// The command that makes what stands above again.
-  void command(std::string_view text) { body_ += "<pre>" + svg::escape(text) + "</pre>"; }
+  /// A command to run.
+  void command(std::string_view text) { add("<pre>" + svg::escape(text) + "</pre>"); }
 
   /// Figures in a row that wraps on narrow screens.
-  void begin_row() { body_ += "<div class=row>"; }
-  void end_row() { body_ += "</div>"; }
-
-  /// A figure with a caption; nothing if the figure is empty. `csv`, if given, becomes a link that saves it.
-  void figure(std::string_view caption, const std::string& picture, std::string_view csv = {}) {
-    if (picture.empty()) return;
-    body_ += "<figure><figcaption>" + svg::escape(caption) + save_link(csv) + "</figcaption>" + picture +
-             "</figure>";
+  void begin_row() { row_ = row_state::wanted; }
+  void end_row() {
+    if (row_ == row_state::open) body_ += "</div>";
+    row_ = row_state::none;
   }
 
-  /// A table; its columns sort when their heads are clicked.
+  /// A figure with a caption; nothing if the figure is empty. `csv` becomes a link that saves it, `command`
+  /// can be unfolded; either may be empty.
+  void figure(std::string_view caption, const std::string& picture, std::string_view csv = {},
+              std::string_view command = {}) {
+    if (picture.empty()) return;
+    add(fmt::format("<figure><figcaption>{}</figcaption>{}{}</figure>", svg::escape(caption), picture,
+                    links(csv, command)));
+  }
+
+  /// A table; its columns sort when their heads are pressed. Nothing without rows.
   void table(std::string_view caption, const std::vector<std::string>& columns,
-             const std::vector<std::vector<std::string>>& rows) {
-    std::string csv;
-    const auto line = [&csv](const std::vector<std::string>& cells) {
-      for (std::size_t i = 0; i < cells.size(); ++i) csv += (i > 0 ? "," : "") + cells[i];
+             const std::vector<std::vector<std::string>>& rows, std::string_view command = {}) {
+    if (rows.empty()) return;
+    std::string csv, cells = "<div class=wide><table><thead><tr>";
+    const auto line = [&csv](const std::vector<std::string>& values) {
+      for (std::size_t i = 0; i < values.size(); ++i) csv += (i > 0 ? "," : "") + quoted(values[i]);
       csv += '\n';
     };
     line(columns);
-    for (const auto& row : rows) line(row);
-    body_ += "<figure><figcaption>" + svg::escape(caption) + save_link(csv) +
-             "</figcaption><div class=wide><table><thead><tr>";
-    for (const std::string& c : columns) body_ += "<th scope=col>" + svg::escape(c) + "</th>";
-    body_ += "</tr></thead><tbody>";
+    for (const std::string& c : columns)
+      cells += fmt::format("<th scope=col><button>{}</button></th>", svg::escape(c));
+    cells += "</tr></thead><tbody>";
     for (const auto& row : rows) {
-      body_ += "<tr>";
-      for (const std::string& cell : row) body_ += "<td>" + svg::escape(cell) + "</td>";
-      body_ += "</tr>";
+      line(row);
+      cells += "<tr>";
+      for (const std::string& cell : row) cells += "<td>" + svg::escape(cell) + "</td>";
+      cells += "</tr>";
     }
-    body_ += "</tbody></table></div></figure>";
+    figure(caption, cells + "</tbody></table></div>", csv, command);
   }
 
   /// The whole page.
   std::string html() const {
-    return "<!doctype html><html lang=en><head><meta charset=utf-8><meta name=viewport "
-           "content=\"width=device-width,"
-           "initial-scale=1\"><title>" +
-           svg::escape(title_) + "</title><style>" + std::string(style) + "</style></head><body><main>" +
-           body_ + "</main><script>" + std::string(script) + "</script></body></html>\n";
+    return fmt::format(
+        "<!doctype html><html lang=en><head><meta charset=utf-8><meta name=viewport "
+        "content=\"width=device-width,initial-scale=1\"><title>{0}</title><style>{1}</style></"
+        "head><body><main>"
+        "<h1>{0}</h1><nav>{2}</nav>{3}</main><p id=tip hidden></p><script>{4}</script></body></html>\n",
+        svg::escape(title_), style, contents_, body_, script);
   }
 
  private:
-  static std::string save_link(std::string_view csv) {
-    if (csv.empty()) return {};
-    std::string encoded;
-    for (const char c : csv) {
-      char hex[4];
-      std::snprintf(hex, sizeof hex, "%%%02X", static_cast<unsigned>(static_cast<unsigned char>(c)));
-      const bool plain =
-          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
-      encoded += plain ? std::string(1, c) : std::string(hex);
+  enum class row_state : unsigned char { none, wanted, open };
+
+  void add(const std::string& content) {
+    if (!heading_.empty()) {
+      contents_ += fmt::format("<a href=\"#h{}\">{}</a>", headings_, svg::escape(heading_));
+      body_ += fmt::format("<h2 id=h{}>{}</h2>", headings_++, svg::escape(heading_));
+      heading_.clear();
     }
-    return " <a download=\"data.csv\" href=\"data:text/csv;charset=utf-8," + encoded + "\">CSV</a>";
+    if (row_ == row_state::wanted) {
+      body_ += "<div class=row>";
+      row_ = row_state::open;
+    }
+    body_ += content;
   }
 
-  static constexpr std::string_view style =
-      ":root{color-scheme:light "
-      "dark;--ink:#1c1c1a;--soft:#6b6b66;--paper:#fdfdfb;--line:#dcdcd4;--s0:#2a6fb0;--s1:#d98324;"
-      "--s2:#3a9a6b;--s3:#a33b5e;--s4:#7a5bb5;--s5:#7d7d76}"
-      "@media(prefers-color-scheme:dark){:root{--ink:#e8e8e2;--soft:#a0a09a;--paper:#181816;--line:#3a3a36;--"
-      "s0:#6aaee8;--s1:#eaa65c;"
-      "--s2:#6cc79a;--s3:#e07a9c;--s4:#b09be8;--s5:#a8a8a0}}"
-      "body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}"
-      "main{max-width:1100px;margin:0 "
-      "auto;padding:1.2rem}h1{font-size:1.5rem}h2{font-size:1.2rem;margin-top:2.2rem;"
-      "border-top:1px solid "
-      "var(--line);padding-top:1rem}h3{font-size:1rem}.row{display:flex;flex-wrap:wrap;gap:1.2rem;align-"
-      "items:flex-start}"
-      "figure{margin:0 0 1rem;flex:1 1 "
-      "260px;max-width:100%;min-width:0}figcaption{font-size:.9rem;color:var(--soft);margin-bottom:.3rem}"
-      "svg{width:100%;height:auto;display:block}svg.bars,svg.curves{max-width:560px}svg "
-      "text{font-size:10px;fill:var(--ink)}"
-      ".grid{stroke:var(--line)}.scale{font-size:.8rem;color:var(--soft);margin:.2rem 0 0}.scale "
-      "i{display:inline-block;width:90px;"
-      "height:.7em;border-radius:2px;margin-right:.4em}pre{background:color-mix(in srgb,var(--ink) "
-      "7%,transparent);padding:.5rem .7rem;"
-      "border-radius:4px;overflow-x:auto;font-size:.85rem}.wide{overflow-x:auto}table{border-collapse:"
-      "collapse;font-size:.9rem}"
-      "th,td{padding:.2rem .7rem .2rem 0;text-align:left;border-bottom:1px solid "
-      "var(--line);font-variant-numeric:tabular-nums}"
-      "th{cursor:pointer}a{color:var(--s0)}polyline{fill:none;stroke-width:1.8}polygon{opacity:.15}"
-      ".s0{fill:var(--s0)}.s1{fill:var(--s1)}.s2{fill:var(--s2)}.s3{fill:var(--s3)}.s4{fill:var(--s4)}.s5{"
-      "fill:var(--s5)}"
-      ".l0{stroke:var(--s0)}.l1{stroke:var(--s1)}.l2{stroke:var(--s2)}.l3{stroke:var(--s3)}.l4{stroke:var(--"
-      "s4)}.l5{stroke:var(--s5)}"
-      ".b0{fill:var(--s0)}.b1{fill:var(--s1)}.b2{fill:var(--s2)}.b3{fill:var(--s3)}.b4{fill:var(--s4)}.b5{"
-      "fill:var(--s5)}"
-      "@media print{main{max-width:none}figure,table{break-inside:avoid}a{display:none}}";
+  static std::string quoted(const std::string& cell) {
+    if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
+    std::string out = "\"";
+    for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return out + '"';
+  }
 
-  static constexpr std::string_view script =
-      "for(const t of document.querySelectorAll('table'))t.querySelectorAll('th').forEach((h,i)=>{let "
-      "up=false;"
-      "h.onclick=()=>{up=!up;const b=t.tBodies[0],v=r=>r.cells[i].textContent,n=r=>parseFloat(v(r));"
-      "[...b.rows].sort((x,y)=>{const d=isNaN(n(x))||isNaN(n(y))?v(x).localeCompare(v(y)):n(x)-n(y);return "
-      "up?d:-d})"
-      ".forEach(r=>b.append(r))}});";
+  static std::string links(std::string_view csv, std::string_view command) {
+    std::string out;
+    if (!command.empty())
+      out += fmt::format("<details><summary>command</summary><pre>{}</pre></details>", svg::escape(command));
+    if (csv.empty()) return out;
+    out += "<a download=data.csv href=\"data:text/csv;charset=utf-8,";
+    for (const char c : csv) {
+      const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                         c == '.' || c == '-' || c == ',';
+      out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+    return out + "\">CSV</a>";
+  }
+
+  static constexpr std::string_view style = R"(
+:root{color-scheme:light dark;--ink:#1c1c1a;--soft:#63635e;--paper:#fdfdfb;--line:#dcdcd4;
+--s0:#2a6fb0;--s1:#c9701a;--s2:#2f8a5c;--s3:#a33b5e;--s4:#7a5bb5;--s5:#75756e}
+@media(prefers-color-scheme:dark){:root{--ink:#e8e8e2;--soft:#a5a59e;--paper:#181816;--line:#3a3a36;
+--s0:#6aaee8;--s1:#eaa65c;--s2:#6cc79a;--s3:#e07a9c;--s4:#b09be8;--s5:#a8a8a0}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
+main{max-width:1180px;margin:0 auto;padding:1rem}
+h1{font-size:1.5rem;margin:.5rem 0}
+h2{font-size:1.2rem;margin-top:2.4rem;border-top:1px solid var(--line);padding-top:1rem}
+h3{font-size:1rem;margin:1.2rem 0 .5rem}
+p{max-width:75ch}
+nav{display:flex;flex-wrap:wrap;gap:.3rem 1rem;font-size:.9rem;margin:.6rem 0 1rem}
+.row{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,330px),1fr));gap:1.4rem;align-items:start}
+figure{margin:0 0 1.2rem;min-width:0}
+figure:has(table){grid-column:1/-1}
+figcaption{font-size:.9rem;font-weight:600;margin-bottom:.3rem}
+svg{width:100%;height:auto;display:block}
+svg.bars,svg.curves{max-width:440px}
+svg text{font-size:11px;fill:var(--ink)}
+.grid{stroke:var(--line)}
+.scale,figure>a,details{font-size:.8rem;color:var(--soft);margin:.2rem .9rem 0 0}
+details,figure>a{display:inline-block;vertical-align:top}
+details[open]{display:block}
+summary{cursor:pointer}
+.scale i{display:inline-block;width:90px;height:.7em;border-radius:2px;margin-right:.4em}
+pre{background:color-mix(in srgb,var(--ink) 7%,transparent);padding:.5rem .7rem;border-radius:4px;
+overflow-x:auto;font-size:.8rem;white-space:pre-wrap;overflow-wrap:anywhere}
+.wide{overflow-x:auto;max-height:26rem}
+table{border-collapse:collapse;font-size:.88rem}
+th,td{padding:.2rem .9rem .2rem 0;text-align:left;border-bottom:1px solid var(--line);
+font-variant-numeric:tabular-nums;white-space:nowrap}
+thead th{position:sticky;top:0;background:var(--paper)}
+th button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-align:left}
+th[aria-sort=ascending] button::after{content:" \2191"}
+th[aria-sort=descending] button::after{content:" \2193"}
+a{color:var(--s0)}
+polyline{fill:none;stroke-width:1.8}
+polygon{opacity:.15}
+.s0,.b0{fill:var(--s0)}.s1,.b1{fill:var(--s1)}.s2,.b2{fill:var(--s2)}
+.s3,.b3{fill:var(--s3)}.s4,.b4{fill:var(--s4)}.s5,.b5{fill:var(--s5)}
+.l0{stroke:var(--s0)}.l1{stroke:var(--s1)}.l2{stroke:var(--s2)}
+.l3{stroke:var(--s3)}.l4{stroke:var(--s4)}.l5{stroke:var(--s5)}
+#tip{position:fixed;bottom:.6rem;left:50%;transform:translateX(-50%);margin:0;padding:.25rem .7rem;
+background:var(--ink);color:var(--paper);border-radius:4px;font-size:.9rem;max-width:94vw}
+@media print{main{max-width:none}figure{break-inside:avoid}.wide{max-height:none;overflow:visible}
+nav,figure>a,details,#tip{display:none}}
+)";
+
+  // Sorting by a column, and what a mark's <title> says in a line at the bottom, for screens without a
+  // pointer that hovers.
+  static constexpr std::string_view script = R"(
+for(const t of document.querySelectorAll('table')){
+const heads=[...t.querySelectorAll('th')];
+heads.forEach((h,i)=>h.firstChild.onclick=()=>{
+const up=h.ariaSort!='ascending',b=t.tBodies[0],v=r=>r.cells[i].textContent,n=r=>parseFloat(v(r));
+heads.forEach(o=>o.removeAttribute('aria-sort'));h.ariaSort=up?'ascending':'descending';
+[...b.rows].sort((x,y)=>{const d=isNaN(n(x))||isNaN(n(y))?v(x).localeCompare(v(y)):n(x)-n(y);return up?d:-d})
+.forEach(r=>b.append(r))})}
+const tip=document.getElementById('tip');
+addEventListener('pointerover',e=>{const t=e.target.querySelector&&e.target.querySelector(':scope>title');
+tip.hidden=!t||!e.target.closest('svg');if(t)tip.textContent=t.textContent});
+)";
 
   std::string title_;
+  std::string contents_;
   std::string body_;
+  std::string heading_;  // waits for content
+  row_state row_ = row_state::none;
+  int headings_ = 0;
 };
 
 }  // namespace iclmech

@@ -55,9 +55,15 @@ inline nlohmann::json identity_json(const result_identity& id) {
           {"date", detail::utc_now()}};
 }
 
-/// tsla.json.
-inline nlohmann::json to_json(const head_scores& r, const result_identity& id) {
-  nlohmann::json j = identity_json(id);
+/// A result together with where it comes from.
+inline nlohmann::json with_identity(nlohmann::json result, const result_identity& id) {
+  result.update(identity_json(id));
+  return result;
+}
+
+/// The fields of tsla.json.
+inline nlohmann::json to_json(const head_scores& r) {
+  nlohmann::json j;
   j["heads"] = nlohmann::json::array();
   const auto ids = r.heads.ids();
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -92,9 +98,9 @@ inline std::string to_csv(const head_scores& r) {
   return csv.str();
 }
 
-/// aie.json.
-inline nlohmann::json to_json(const indirect_effect_result& r, const result_identity& id) {
-  nlohmann::json j = identity_json(id);
+/// The fields of aie.json.
+inline nlohmann::json to_json(const indirect_effect_result& r) {
+  nlohmann::json j;
   const std::vector<interval> aie = r.effects.intervals();
   j["heads"] = nlohmann::json::array();
   for (std::size_t i = 0; i < r.heads.size(); ++i) {
@@ -124,21 +130,22 @@ inline std::string to_csv(const indirect_effect_result& r) {
   return csv.str();
 }
 
-/// ablation.json.
-inline nlohmann::json to_json(const std::vector<ablation_outcome>& outcomes, const result_identity& id) {
-  nlohmann::json j = identity_json(id);
+/// The fields of ablation.json.
+inline nlohmann::json to_json(const std::vector<ablation_outcome>& outcomes) {
+  nlohmann::json j;
   j["outcomes"] = nlohmann::json::array();
   for (const ablation_outcome& o : outcomes)
     j["outcomes"].push_back({{"set", o.name},
                              {"heads", o.heads},
                              {"accuracy", o.summary.accuracy},
-                             {"tr_ratio", o.summary.tr_ratio}});
+                             {"tr_ratio", o.summary.tr_ratio},
+                             {"probability", o.probability}});
   return j;
 }
 
-/// steering.json.
-inline nlohmann::json to_json(const std::vector<steering_outcome>& outcomes, const result_identity& id) {
-  nlohmann::json j = identity_json(id);
+/// The fields of steering.json.
+inline nlohmann::json to_json(const std::vector<steering_outcome>& outcomes) {
+  nlohmann::json j;
   j["outcomes"] = nlohmann::json::array();
   for (const steering_outcome& o : outcomes)
     j["outcomes"].push_back({{"at", o.name},

@@ -3,15 +3,16 @@
 // Figures as SVG text for a page: heat maps of heads, bars, curves with intervals. Colours follow the page's
 // theme.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "iclmech/host/head_map.hpp"
+#include "iclmech/host/head_id.hpp"
 
 namespace iclmech::svg {
 
@@ -37,20 +38,10 @@ inline std::string escape(std::string_view text) {
   return out;
 }
 
-/// A number for people: three significant digits.
-inline std::string number(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", x);
-  return text;
-}
+/// A number for people: three significant digits; a dash for NaN.
+inline std::string number(double x) { return std::isnan(x) ? std::string("–") : fmt::format("{:.3g}", x); }
 
 namespace detail {
-
-inline std::string fixed(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", x);
-  return text;
-}
 
 /// Sequential: pale to dark blue for 0..1. Diverging: blue, pale, red for -1..1.
 inline std::string colour(double share, bool diverging) {
@@ -58,69 +49,88 @@ inline std::string colour(double share, bool diverging) {
   constexpr rgb pale{244, 244, 240}, dark{8, 48, 107}, mid{66, 146, 198}, red{178, 24, 43},
       rose{239, 138, 98};
   const auto mix = [](const rgb& a, const rgb& b, double t) {
-    char text[24];
-    std::snprintf(text, sizeof text, "#%02x%02x%02x", static_cast<unsigned>(a[0] + t * (b[0] - a[0])),
-                  static_cast<unsigned>(a[1] + t * (b[1] - a[1])),
-                  static_cast<unsigned>(a[2] + t * (b[2] - a[2])));
-    return std::string(text);
+    const auto part = [&](std::size_t i) { return static_cast<unsigned>(a[i] + t * (b[i] - a[i])); };
+    return fmt::format("#{:02x}{:02x}{:02x}", part(0), part(1), part(2));
   };
-  const double t = std::clamp(std::abs(share), 0.0, 1.0);
+  const double t = std::isnan(share) ? 0.0 : std::clamp(std::abs(share), 0.0, 1.0);
   const bool hot = diverging && share > 0.0;
   const rgb& half = hot ? rose : mid;
   return t < 0.5 ? mix(pale, half, 2 * t) : mix(half, hot ? red : dark, 2 * t - 1);
 }
 
+constexpr double page_width = 380;  // fits a phone without scaling
+
+inline std::string text(double x, double y, std::string_view anchor, std::string_view what) {
+  return fmt::format("<text x={:.1f} y={:.1f} text-anchor={}>{}</text>", x, y, anchor, escape(what));
+}
+
+inline std::string upright(double x, double y, std::string_view what) {
+  return fmt::format("<text transform=\"translate({:.1f} {:.1f}) rotate(-90)\" text-anchor=middle>{}</text>",
+                     x, y, escape(what));
+}
+
+/// One coloured square and a name for each series, in rows that fit the width; returns the height.
+inline double legend(std::string& out, const std::vector<std::string>& names, double left, double top) {
+  double x = left, y = top;
+  for (std::size_t s = 0; s < names.size(); ++s) {
+    const double width = 24 + 6.6 * static_cast<double>(names[s].size());
+    if (x > left && x + width > page_width) {
+      x = left;
+      y += 17;
+    }
+    out += fmt::format("<rect class=s{} x={:.1f} y={:.1f} width=10 height=10 />", s % 6, x, y);
+    out += text(x + 14, y + 9.5, "start", names[s]);
+    x += width;
+  }
+  return y + 17 - top;
+}
+
 }  // namespace detail
 
-/// One value per head of one mixer kind as a map, layers upwards and heads to the right; every cell tells its
-/// head and value when pointed at. Empty if the model has no such mixers. Negative values make the scale
+/// One head's value in a heat map.
+struct heat_cell {
+  int layer = 0;
+  int head = 0;
+  std::string name;  ///< said, with the value, when the cell is pointed at
+  double value = 0.0;
+};
+
+/// Cells as a map, layers upwards and heads to the right. Empty for no cells. Negative values make the scale
 /// diverging.
-inline std::string heat_map(const model_spec& spec, mixer_kind kind, const head_map<double>& values,
-                            std::string_view what) {
+inline std::string heat_map(const std::vector<heat_cell>& cells, int layers, std::string_view what) {
+  if (cells.empty()) return {};
   int heads = 0;
   double top = 0.0;
-  bool negative = false;
-  for (const head_id id : values.ids()) {
-    if (id.mixer != kind) continue;
-    heads = std::max(heads, id.head + 1);
-    top = std::max(top, std::abs(values[id]));
+  for (const heat_cell& c : cells) {
+    heads = std::max(heads, c.head + 1);
+    if (!std::isnan(c.value)) top = std::max(top, std::abs(c.value));
   }
-  if (heads == 0) return {};
-  for (const head_id id : values.ids())
-    if (id.mixer == kind && values[id] < -0.02 * top) negative = true;
-  const int layers = spec.layer_count();
-  const double cell = std::clamp(420.0 / heads, 6.0, 26.0), row = std::clamp(420.0 / layers, 7.0, 22.0);
-  const double left = 34, bottom = 34, width = left + heads * cell + 8, height = 8 + layers * row + bottom;
-  std::string out = "<svg class=map role=img aria-label=\"" + escape(what) + "\" viewBox=\"0 0 " +
-                    detail::fixed(width) + " " + detail::fixed(height) +
-                    "\" style=\"max-width:" + detail::fixed(width * 1.3) + "px\">";
-  for (const head_id id : values.ids()) {
-    if (id.mixer != kind) continue;
-    const double v = values[id];
-    out += "<rect x=" + detail::fixed(left + id.head * cell) +
-           " y=" + detail::fixed(8 + (layers - 1 - id.layer) * row) + " width=" + detail::fixed(cell - 0.6) +
-           " height=" + detail::fixed(row - 0.6) + " fill=\"" +
-           detail::colour(top > 0 ? v / top : 0.0, negative) + "\"><title>" + escape(spec.label(id)) + ": " +
-           number(v) + "</title></rect>";
-  }
-  const int step = std::max(1, (layers + 9) / 10);
+  const bool negative =
+      std::any_of(cells.begin(), cells.end(), [top](const heat_cell& c) { return c.value < -0.02 * top; });
+  const double left = 36, bottom = 34;
+  const double cell = std::clamp((detail::page_width - left - 8) / heads, 5.0, 30.0);
+  const double row = std::clamp(400.0 / layers, 8.0, 24.0);
+  const double width = left + heads * cell + 8, height = 8 + layers * row + bottom;
+  std::string out = fmt::format(
+      "<svg class=map role=img aria-label=\"{}\" viewBox=\"0 0 {:.1f} {:.1f}\" style=\"max-width:{:.0f}px\">",
+      escape(what), width, height, width * 1.25);
+  for (const heat_cell& c : cells)
+    out += fmt::format(
+        "<rect x={:.1f} y={:.1f} width={:.1f} height={:.1f} fill=\"{}\"><title>{}: {}</title></rect>",
+        left + c.head * cell, 8 + (layers - 1 - c.layer) * row, cell - 0.6, row - 0.6,
+        detail::colour(top > 0 ? c.value / top : 0.0, negative), escape(c.name), number(c.value));
+  const int step = std::max(1, (layers + 9) / 10), across = std::max(1, (heads + 7) / 8);
   for (int l = 0; l < layers; l += step)
-    out += "<text x=" + detail::fixed(left - 5) + " y=" + detail::fixed(8 + (layers - 0.5 - l) * row + 3.5) +
-           " text-anchor=end>" + std::to_string(l) + "</text>";
-  const int across = std::max(1, (heads + 7) / 8);
+    out += detail::text(left - 5, 8 + (layers - 0.5 - l) * row + 4, "end", std::to_string(l));
   for (int h = 0; h < heads; h += across)
-    out += "<text x=" + detail::fixed(left + (h + 0.5) * cell) +
-           " y=" + detail::fixed(8 + layers * row + 12) + " text-anchor=middle>" + std::to_string(h) +
-           "</text>";
-  out += "<text x=" + detail::fixed(left + heads * cell / 2) + " y=" + detail::fixed(height - 5) +
-         " text-anchor=middle>head</text>";
-  out += "<text transform=\"translate(9 " + detail::fixed(8 + layers * row / 2) +
-         ") rotate(-90)\" text-anchor=middle>layer</text></svg>";
-  out += "<p class=scale><i style=\"background:linear-gradient(90deg";
+    out += detail::text(left + (h + 0.5) * cell, 8 + layers * row + 13, "middle", std::to_string(h));
+  out += detail::text(left + heads * cell / 2, height - 5, "middle", "head");
+  out += detail::upright(11, 8 + layers * row / 2, "layer");
+  out += "</svg><p class=scale><i style=\"background:linear-gradient(90deg";
   for (const double share :
        negative ? std::vector<double>{-1, -0.5, 0, 0.5, 1} : std::vector<double>{0, 0.25, 0.5, 0.75, 1})
     out += "," + detail::colour(share, negative);
-  return out + ")\"></i> " + (negative ? number(-top) : "0") + " to " + number(top) + "</p>";
+  return out + fmt::format(")\"></i> {} to {}</p>", negative ? number(-top) : "0", number(top));
 }
 
 /// A row of a bar chart: a label and one share (0..1) per series.
@@ -131,93 +141,101 @@ struct bar_row {
 
 /// Horizontal bars, grouped by row.
 inline std::string bars(const std::vector<std::string>& series, const std::vector<bar_row>& rows) {
-  const double bar = 11, gap = 9, left = 130, span = 300;
+  if (rows.empty()) return {};
+  std::size_t longest = 0;
+  for (const bar_row& r : rows) longest = std::max(longest, r.label.size());
+  const double bar = 12, gap = 9, left = std::clamp(12 + 6.2 * static_cast<double>(longest), 60.0, 170.0);
+  const double span = detail::page_width - left - 44;
   const double per_row = bar * static_cast<double>(series.size()) + gap;
-  const double height = per_row * static_cast<double>(rows.size()) + 26;
-  std::string out = "<svg class=bars role=img viewBox=\"0 0 490 " + detail::fixed(height) + "\">";
+  std::string body;
   double y = 4;
   for (const bar_row& r : rows) {
-    out += "<text x=" + detail::fixed(left - 8) + " y=" + detail::fixed(y + per_row / 2) +
-           " text-anchor=end>" + escape(r.label) + "</text>";
+    body += detail::text(left - 8, y + (per_row - gap) / 2 + 4, "end", r.label);
     for (std::size_t s = 0; s < r.shares.size(); ++s) {
-      const double share = std::clamp(r.shares[s], 0.0, 1.0);
-      out += "<rect class=s" + std::to_string(s) + " x=" + detail::fixed(left) + " y=" + detail::fixed(y) +
-             " width=" + detail::fixed(std::max(1.0, span * share)) + " height=" + detail::fixed(bar - 1) +
-             "><title>" + escape(r.label) + ", " + escape(series[s]) + ": " + number(r.shares[s]) +
-             "</title></rect><text x=" + detail::fixed(left + span * share + 5) +
-             " y=" + detail::fixed(y + bar - 2) + ">" + number(r.shares[s]) + "</text>";
+      const double share = std::isnan(r.shares[s]) ? 0.0 : std::clamp(r.shares[s], 0.0, 1.0);
+      body += fmt::format(
+          "<rect class=s{} x={:.1f} y={:.1f} width={:.1f} height={:.1f}><title>{}, {}: {}</title></rect>",
+          s % 6, left, y, std::max(1.0, span * share), bar - 1, escape(r.label), escape(series[s]),
+          number(r.shares[s]));
+      body += detail::text(left + span * share + 5, y + bar - 2, "start", number(r.shares[s]));
       y += bar;
     }
     y += gap;
   }
-  double x = left;
-  for (std::size_t s = 0; s < series.size(); ++s) {
-    out += "<rect class=s" + std::to_string(s) + " x=" + detail::fixed(x) +
-           " y=" + detail::fixed(height - 13) + " width=10 height=10 /><text x=" + detail::fixed(x + 14) +
-           " y=" + detail::fixed(height - 4) + ">" + escape(series[s]) + "</text>";
-    x += 30 + 6.5 * static_cast<double>(series[s].size());
-  }
-  return out + "</svg>";
+  const double height = y + 4 + detail::legend(body, series, 8, y + 2);
+  return fmt::format("<svg class=bars role=img viewBox=\"0 0 {} {:.1f}\">{}</svg>", detail::page_width,
+                     height, body);
 }
 
-/// A curve: points with an optional interval each (low == high: none).
+/// A curve: points with an optional interval each (low and high empty: none).
 struct curve {
   std::string name;
   std::vector<double> x, y, low, high;
 };
 
-/// Curves over a common axis; y from 0 to 1 unless values lie outside.
-inline std::string curves(const std::vector<curve>& lines, std::string_view x_name, std::string_view y_name) {
-  double x0 = 1e300, x1 = -1e300, y0 = 0.0, y1 = 1.0;
+/// Where the vertical axis runs.
+enum class vertical_axis : unsigned char {
+  shares,  ///< 0 to 1, more if values lie outside
+  values   ///< what the values span
+};
+
+/// Curves over a common axis. Empty for no points.
+inline std::string curves(const std::vector<curve>& lines, std::string_view x_name, std::string_view y_name,
+                          vertical_axis axis = vertical_axis::shares) {
+  constexpr double far = 1e300;
+  double x0 = far, x1 = -far, y0 = far, y1 = -far;
   for (const curve& c : lines)
     for (std::size_t i = 0; i < c.x.size(); ++i) {
+      if (std::isnan(c.y[i])) continue;
       x0 = std::min(x0, c.x[i]);
       x1 = std::max(x1, c.x[i]);
       y0 = std::min(y0, c.y[i]);
       y1 = std::max(y1, c.y[i]);
     }
-  if (!(x1 > x0)) x1 = x0 + 1;
-  const double left = 46, right = 12, top = 10, bottom = 40, w = 460, h = 260;
+  if (x1 < x0) return {};
+  if (axis == vertical_axis::shares) {
+    y0 = std::min(y0, 0.0);
+    y1 = std::max(y1, 1.0);
+  }
+  if (x1 <= x0) x1 = x0 + 1;
+  if (y1 <= y0) y1 = y0 + 1;
+  const double left = 52, right = 12, top = 10, bottom = 40, w = detail::page_width, h = 240;
   const auto px = [&](double x) { return left + (x - x0) / (x1 - x0) * (w - left - right); };
   const auto py = [&](double y) { return h - bottom - (y - y0) / (y1 - y0) * (h - top - bottom); };
-  std::string out = "<svg class=curves role=img viewBox=\"0 0 460 " +
-                    detail::fixed(h + 16.0 * static_cast<double>(lines.size())) + "\">";
+  std::string body;
   for (int tick = 0; tick <= 4; ++tick) {
     const double y = y0 + (y1 - y0) * tick / 4, x = x0 + (x1 - x0) * tick / 4;
-    out += "<line class=grid x1=" + detail::fixed(left) + " x2=" + detail::fixed(w - right) +
-           " y1=" + detail::fixed(py(y)) + " y2=" + detail::fixed(py(y)) +
-           " /><text x=" + detail::fixed(left - 5) + " y=" + detail::fixed(py(y) + 3.5) +
-           " text-anchor=end>" + number(y) + "</text><text x=" + detail::fixed(px(x)) +
-           " y=" + detail::fixed(h - bottom + 14) + " text-anchor=middle>" + number(x) + "</text>";
+    body += fmt::format("<line class=grid x1={:.1f} x2={:.1f} y1={:.1f} y2={:.1f} />", left, w - right, py(y),
+                        py(y));
+    body += detail::text(left - 5, py(y) + 4, "end", number(y));
+    body += detail::text(px(x), h - bottom + 15, tick == 4 ? "end" : "middle", number(x));
   }
+  std::vector<std::string> names;
   for (std::size_t s = 0; s < lines.size(); ++s) {
     const curve& c = lines[s];
-    const std::string css = std::to_string(s % 6);
+    names.push_back(c.name);
     if (!c.low.empty()) {
       std::string band;
       for (std::size_t i = 0; i < c.x.size(); ++i)
-        band += detail::fixed(px(c.x[i])) + "," + detail::fixed(py(c.high[i])) + " ";
+        band += fmt::format("{:.1f},{:.1f} ", px(c.x[i]), py(c.high[i]));
       for (std::size_t i = c.x.size(); i-- > 0;)
-        band += detail::fixed(px(c.x[i])) + "," + detail::fixed(py(c.low[i])) + " ";
-      out += "<polygon class=b" + css + " points=\"" + band + "\" />";
+        band += fmt::format("{:.1f},{:.1f} ", px(c.x[i]), py(c.low[i]));
+      body += fmt::format("<polygon class=b{} points=\"{}\" />", s % 6, band);
     }
-    std::string points;
-    for (std::size_t i = 0; i < c.x.size(); ++i)
-      points += detail::fixed(px(c.x[i])) + "," + detail::fixed(py(c.y[i])) + " ";
-    out += "<polyline class=l" + css + " points=\"" + points + "\" />";
-    for (std::size_t i = 0; i < c.x.size(); ++i)
-      out += "<circle class=s" + css + " r=2.6 cx=" + detail::fixed(px(c.x[i])) +
-             " cy=" + detail::fixed(py(c.y[i])) + "><title>" + escape(c.name) + ", " + escape(x_name) + " " +
-             number(c.x[i]) + ": " + number(c.y[i]) + "</title></circle>";
-    const double y = h + 16.0 * static_cast<double>(s);
-    out += "<rect class=s" + css + " x=" + detail::fixed(left) + " y=" + detail::fixed(y) +
-           " width=10 height=10 /><text x=" + detail::fixed(left + 15) + " y=" + detail::fixed(y + 9) + ">" +
-           escape(c.name) + "</text>";
+    std::string points, marks;
+    for (std::size_t i = 0; i < c.x.size(); ++i) {
+      if (std::isnan(c.y[i])) continue;
+      points += fmt::format("{:.1f},{:.1f} ", px(c.x[i]), py(c.y[i]));
+      marks += fmt::format(
+          "<circle class=s{} r=2.8 cx={:.1f} cy={:.1f}><title>{}, {} {}: {}</title></circle>", s % 6,
+          px(c.x[i]), py(c.y[i]), escape(c.name), escape(x_name), number(c.x[i]), number(c.y[i]));
+    }
+    body += fmt::format("<polyline class=l{} points=\"{}\" />{}", s % 6, points, marks);
   }
-  out += "<text x=" + detail::fixed((left + w) / 2) + " y=" + detail::fixed(h - 10) + " text-anchor=middle>" +
-         escape(x_name) + "</text><text transform=\"translate(11 " + detail::fixed(h / 2 - 15) +
-         ") rotate(-90)\" text-anchor=middle>" + escape(y_name) + "</text>";
-  return out + "</svg>";
+  body += detail::text((left + w) / 2, h - 8, "middle", x_name);
+  body += detail::upright(12, (h - bottom + top) / 2, y_name);
+  const double height = h + 2 + detail::legend(body, names, 8, h + 2);
+  return fmt::format("<svg class=curves role=img viewBox=\"0 0 {} {:.1f}\">{}</svg>", w, height, body);
 }
 
 }  // namespace iclmech::svg

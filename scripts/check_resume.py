@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Kills a study at random moments, resumes it, and compares the final files with those of a study that ran through.
+
+    scripts/check_resume.py build/release/iclmech [--kills 50] [--seed 1]
+"""
+import argparse
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+STUDY = ["study", "tsla", "llama", "mamba2", "--task", "contextual-2", "--count", "6", "--shots", "4", "--out", "out"]
+RESULTS = ("tsla.json", "report.html")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("iclmech", type=pathlib.Path)
+    parser.add_argument("--kills", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    program = str(options.iclmech.resolve())
+    rng = random.Random(options.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        whole, broken = pathlib.Path(folder) / "whole", pathlib.Path(folder) / "broken"
+        whole.mkdir()
+        broken.mkdir()
+        start = time.monotonic()
+        subprocess.run([program, *STUDY], cwd=whole, check=True, stdout=subprocess.DEVNULL)
+        duration = time.monotonic() - start
+
+        killed = 0
+        while killed < options.kills:
+            resume = ["--resume"] if (broken / "out/parts/study.json").exists() else []
+            running = subprocess.Popen([program, *STUDY, *resume], cwd=broken, stdout=subprocess.DEVNULL)
+            try:
+                # Now and then late, so that some kills hit the writing of the results.
+                running.wait(timeout=rng.uniform(0.0, duration * rng.choice((0.3, 0.6, 1.2))))
+                if running.returncode != 0:
+                    print("PROBLEM: a resumed study failed")
+                    return 1
+            except subprocess.TimeoutExpired:
+                running.kill()
+                running.wait()
+                killed += 1
+        subprocess.run([program, *STUDY, "--resume"], cwd=broken, check=True, stdout=subprocess.DEVNULL)
+
+        def contents(run, name):
+            text = (run / "out" / name).read_text()
+            date = json.loads((run / "out/parts/study.json").read_text())["date"]
+            return text.replace(date, "DATE")
+
+        different = [name for name in RESULTS if contents(whole, name) != contents(broken, name)]
+        print(f"{killed} kills in a study of {duration:.1f} s; different files: {different or 'none'}")
+
+        changed = subprocess.run([program, *STUDY, "--seed", "7", "--resume"], cwd=broken, capture_output=True, text=True)
+        refused = changed.returncode == 2 and "seed: 0 before, 7 now" in changed.stderr
+        print(f"another seed: {changed.stderr.strip()}")
+        return 0 if not different and refused else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

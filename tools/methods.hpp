@@ -1,0 +1,60 @@
+#ifndef ICLMECH_TOOLS_METHODS_HPP
+#define ICLMECH_TOOLS_METHODS_HPP
+// The methods on any host, compiled once for all commands, with a progress bar named `what`.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "iclmech/host/any_host.hpp"
+#include "iclmech/method/ablate_heads.hpp"
+#include "iclmech/method/attention_profile.hpp"
+#include "iclmech/method/layer_geometry.hpp"
+#include "iclmech/method/steer.hpp"
+#include "prompts.hpp"
+
+namespace iclmech::cli {
+
+// ---- What a run shows (observe_methods.cpp)
+
+prediction_result answers(any_host& host, std::span<const labelled_prompt> prompts, const std::string& what);
+head_scores scores(any_host& host, std::span<const labelled_prompt> prompts, bool components,
+                   const std::string& what);
+layer_geometry geometry(any_host& host, std::span<const labelled_prompt> prompts,
+                        std::span<const head_selection> selections, const std::string& what);
+std::vector<subspace_share> shares(any_host& host, std::span<const labelled_prompt> prompts,
+                                   std::span<const head_id> heads);
+/// @throws unsupported_error if the host does not show patterns.
+head_map<attention_profile> profiles(any_host& host, std::span<const tagged_prompt> prompts,
+                                     const std::string& what);
+
+/// Mean induction scores over a few repeated blocks of random tokens, drawn from those of the prompts so that
+/// no special token is among them.
+/// @throws unsupported_error if the host does not show patterns.
+head_map<double> induction(any_host& host, std::span<const labelled_prompt> prompts, std::uint64_t seed);
+
+// ---- What interventions change (intervene_methods.cpp)
+
+std::vector<ablation_outcome> ablated(any_host& host, std::span<const labelled_prompt> prompts,
+                                      std::span<const head_selection> selections, const ablation_options& how,
+                                      const std::string& what);
+head_means means(any_host& host, std::span<const answered_prompt> prompts);
+
+/// The summed mean writes of `heads`, less those that have no linear path to the stream; empty if none has.
+vector task_vector(any_host& host, const head_means& means, std::span<const head_id> heads);
+
+std::vector<steering_outcome> steered(any_host& host, std::span<const labelled_prompt> prompts,
+                                      const vector& v, std::span<const head_id> heads,
+                                      const head_means& means, const steering_options& how,
+                                      const std::string& what);
+
+/// Mean head outputs over clean prompts and the effects of all heads on corrupted ones.
+struct measured_effects {
+  head_means means;
+  indirect_effect_result effects;
+};
+measured_effects effects(any_host& host, const effect_prompts& prompts, const std::string& what);
+
+}  // namespace iclmech::cli
+
+#endif  // ICLMECH_TOOLS_METHODS_HPP

@@ -1,0 +1,137 @@
+#include "study/figures.hpp"
+
+#include <cmath>
+
+#include "iclmech/method/ranking_agreement.hpp"
+#include "study/subject.hpp"
+
+namespace iclmech::cli {
+namespace {
+
+std::string cell(const nlohmann::json& row, const std::string& path) {
+  const nlohmann::json::json_pointer pointer("/" + path);
+  if (!row.contains(pointer)) return "";
+  const nlohmann::json& value = row.at(pointer);
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_number_integer() ? value.dump() : svg::number(number_or_nan(value));
+}
+
+}  // namespace
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100.0 * share); }
+
+void head_maps(html_page& page, const report_subject& s, const char* section, const nlohmann::json& heads,
+               const std::string& what, const std::function<double(std::size_t)>& value) {
+  for (const mixer_kind kind : all_mixer_kinds) {
+    std::vector<svg::heat_cell> cells;
+    std::string csv = fmt::format("layer,mixer,head,{}\n", what);
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      const nlohmann::json& head = heads[i];
+      if (head.at("mixer") != std::string(to_string(kind))) continue;
+      cells.push_back({head.at("layer"), head.at("head"), head.at("name"), value(i)});
+      csv += fmt::format("{},{},{},{}\n", cells.back().layer, to_string(kind), cells.back().head, value(i));
+    }
+    page.figure(fmt::format("{}: {}, {}", s.title, what, to_string(kind)),
+                svg::heat_map(cells, s.model.at("layers"), what), csv, s.command_of(section));
+  }
+}
+
+nlohmann::json rows_with(const nlohmann::json& rows,
+                         std::initializer_list<std::pair<const char*, nlohmann::json>> fields) {
+  nlohmann::json chosen = nlohmann::json::array();
+  for (const auto& row : rows)
+    if (std::all_of(fields.begin(), fields.end(),
+                    [&](const auto& f) { return row.contains(f.first) && row.at(f.first) == f.second; }))
+      chosen.push_back(row);
+  return chosen;
+}
+
+svg::curve curve_of(const std::string& name, const nlohmann::json& rows, const char* x, const char* y,
+                    bool interval) {
+  svg::curve c{name, {}, {}, {}, {}};
+  for (const auto& row : rows) {
+    c.x.push_back(row.at(x).get<double>());
+    c.y.push_back(number_or_nan(row.at(y)));
+    if (!interval) continue;
+    c.low.push_back(number_or_nan(row.at(std::string(y) + "_low")));
+    c.high.push_back(number_or_nan(row.at(std::string(y) + "_high")));
+  }
+  return c;
+}
+
+void curves(html_page& page, const report_subject& s, const char* section, const std::string& caption,
+            const std::vector<svg::curve>& lines, const char* x, const char* y, svg::vertical_axis axis) {
+  std::string csv = fmt::format("curve,{},{},low,high\n", x, y);
+  for (const svg::curve& c : lines)
+    for (std::size_t i = 0; i < c.x.size(); ++i)
+      csv += fmt::format("{},{},{},{},{}\n", c.name, c.x[i], c.y[i],
+                         c.low.empty() ? "" : fmt::format("{}", c.low[i]),
+                         c.high.empty() ? "" : fmt::format("{}", c.high[i]));
+  page.figure(fmt::format("{}: {}", s.title, caption), svg::curves(lines, x, y, axis), csv,
+              s.command_of(section));
+}
+
+void bars(html_page& page, const report_subject& s, const char* section, const std::string& caption,
+          const nlohmann::json& rows, const char* name,
+          const std::vector<std::pair<std::string, const char*>>& series) {
+  std::vector<std::string> names;
+  std::string csv = name;
+  for (const auto& [title, field] : series) {
+    names.push_back(title);
+    csv += "," + title;
+  }
+  csv += '\n';
+  std::vector<svg::bar_row> drawn;
+  for (const auto& row : rows) {
+    svg::bar_row bar{row.at(name).get<std::string>(), {}};
+    csv += bar.label;
+    for (const auto& [title, field] : series) {
+      bar.shares.push_back(number_or_nan(row.at(field)));
+      csv += fmt::format(",{}", bar.shares.back());
+    }
+    csv += '\n';
+    drawn.push_back(std::move(bar));
+  }
+  page.figure(fmt::format("{}: {}", s.title, caption), svg::bars(names, drawn), csv, s.command_of(section));
+}
+
+void table(html_page& page, const report_subject& s, const char* section, const std::string& caption,
+           const nlohmann::json& rows, const std::vector<std::pair<std::string, std::string>>& columns) {
+  std::vector<std::string> names;
+  for (const auto& [title, path] : columns) names.push_back(title);
+  std::vector<std::vector<std::string>> cells;
+  for (const auto& row : rows) {
+    std::vector<std::string>& line = cells.emplace_back();
+    for (const auto& [title, path] : columns) line.push_back(cell(row, path));
+  }
+  page.table(fmt::format("{}: {}", s.title, caption), names, cells, s.command_of(section));
+}
+
+nlohmann::json agreements(const std::vector<std::pair<std::string, std::vector<double>>>& scorings,
+                          double fraction) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (std::size_t a = 0; a < scorings.size(); ++a)
+    for (std::size_t b = a + 1; b < scorings.size(); ++b) {
+      const ranking_agreement r = compare_rankings(scorings[a].second, scorings[b].second, fraction);
+      rows.push_back({{"first", scorings[a].first},
+                      {"second", scorings[b].first},
+                      {"jaccard", r.jaccard},
+                      {"kendall_tau_b", r.kendall},
+                      {"spearman", r.spearman},
+                      {"first_in_second", r.first_in_second},
+                      {"second_in_first", r.second_in_first}});
+    }
+  return rows;
+}
+
+std::vector<std::pair<std::string, std::string>> agreement_columns() {
+  return {{"first", "first"},
+          {"second", "second"},
+          {"Jaccard of top sets", "jaccard"},
+          {"Kendall tau-b", "kendall_tau_b"},
+          {"Spearman", "spearman"},
+          {"percentile of first's top in second", "first_in_second"},
+          {"of second's top in first", "second_in_first"}};
+}
+
+}  // namespace iclmech::cli

@@ -1,0 +1,63 @@
+#ifndef ICLMECH_TOOLS_STUDY_FIGURES_HPP
+#define ICLMECH_TOOLS_STUDY_FIGURES_HPP
+// Figures of a report from the JSON of a study's sections, with their CSV and the command that makes them.
+
+#include <functional>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "iclmech/report/html_page.hpp"
+
+namespace iclmech::cli {
+
+/// One model on one task in a report.
+struct report_subject {
+  const nlohmann::json& model;     ///< name, architecture, layers, ...
+  const nlohmann::json& sections;  ///< by name
+  std::string title;               ///< "llama, contextual-2"
+  std::string command;             ///< the study of this model and task, up to " --sections"
+
+  bool has(const char* section) const { return sections.contains(section); }
+  const nlohmann::json& at(const char* section) const { return sections.at(section); }
+  std::string command_of(const char* section) const { return command + " --sections " + section; }
+};
+
+std::string percent(double share);
+
+/// Heat maps of `value` of each head in `rows`, one for each mixer kind.
+void head_maps(html_page& page, const report_subject& s, const char* section, const nlohmann::json& heads,
+               const std::string& what, const std::function<double(std::size_t)>& value);
+
+/// The rows whose fields have the given values, in order.
+nlohmann::json rows_with(const nlohmann::json& rows,
+                         std::initializer_list<std::pair<const char*, nlohmann::json>> fields);
+
+/// A curve over rows; with `interval`, `y` + "_low" and "_high" are its band.
+svg::curve curve_of(const std::string& name, const nlohmann::json& rows, const char* x, const char* y,
+                    bool interval = false);
+
+void curves(html_page& page, const report_subject& s, const char* section, const std::string& caption,
+            const std::vector<svg::curve>& lines, const char* x, const char* y,
+            svg::vertical_axis axis = svg::vertical_axis::shares);
+
+/// A bar for each row, named by its field `name`; series are fields.
+void bars(html_page& page, const report_subject& s, const char* section, const std::string& caption,
+          const nlohmann::json& rows, const char* name,
+          const std::vector<std::pair<std::string, const char*>>& series);
+
+/// A table of fields of rows; a field may be a path such as "roles/label". The first names the row.
+void table(html_page& page, const report_subject& s, const char* section, const std::string& caption,
+           const nlohmann::json& rows, const std::vector<std::pair<std::string, std::string>>& columns);
+
+/// How rankings and top sets agree between the scorings of the same heads that are named: each with each.
+nlohmann::json agreements(const std::vector<std::pair<std::string, std::vector<double>>>& scorings,
+                          double fraction);
+
+/// Columns of `agreements` for `table`.
+std::vector<std::pair<std::string, std::string>> agreement_columns();
+
+}  // namespace iclmech::cli
+
+#endif  // ICLMECH_TOOLS_STUDY_FIGURES_HPP

@@ -1,0 +1,60 @@
+#include "study/subject.hpp"
+
+#include <cmath>
+
+#include "iclmech/statistics.hpp"
+
+namespace iclmech::cli {
+
+subject::subject(any_host& model, const study_options& chosen, const prompt_options& source)
+    : host(model), options(chosen), prompts(source), make(chosen.model.model, model.spec(), source) {}
+
+const std::vector<labelled_prompt>& subject::shown() {
+  if (!shown_) shown_ = make.shown(prompts.demonstrations);
+  return *shown_;
+}
+
+const head_means& subject::means() {
+  if (!means_) {
+    std::vector<answered_prompt> clean;
+    for (const labelled_prompt& p : shown()) clean.push_back({p.ids, p.answer});
+    means_ = cli::means(host, clean);
+  }
+  return *means_;
+}
+
+nlohmann::json names_of(const model_spec& spec, std::span<const head_id> heads) {
+  nlohmann::json names = nlohmann::json::array();
+  for (const head_id h : heads) names.push_back(spec.label(h));
+  return names;
+}
+
+std::vector<head_id> heads_named(const model_spec& spec, const nlohmann::json& names) {
+  std::vector<head_id> heads;
+  for (const auto& name : names) heads.push_back(spec.parse_head(name.get<std::string>()));
+  return heads;
+}
+
+nlohmann::json rates(std::span<const labelled_prompt> prompts, std::span<const token_id> predictions) {
+  std::vector<double> right;
+  for (std::size_t p = 0; p < prompts.size(); ++p)
+    right.push_back(predictions[p] == prompts[p].answer ? 1.0 : 0.0);
+  const interval accuracy = bootstrap_mean(right);
+  return {{"accuracy", accuracy.estimate},
+          {"accuracy_low", accuracy.low},
+          {"accuracy_high", accuracy.high},
+          {"tr_ratio", summarize(prompts, predictions).tr_ratio},
+          {"prompts", prompts.size()}};
+}
+
+std::vector<double> column(const nlohmann::json& rows, const std::string& name) {
+  std::vector<double> values;
+  for (const auto& row : rows) values.push_back(number_or_nan(row.at(name)));
+  return values;
+}
+
+double number_or_nan(const nlohmann::json& value) {
+  return value.is_null() ? std::nan("") : value.get<double>();
+}
+
+}  // namespace iclmech::cli

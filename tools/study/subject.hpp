@@ -1,0 +1,67 @@
+#ifndef ICLMECH_TOOLS_STUDY_SUBJECT_HPP
+#define ICLMECH_TOOLS_STUDY_SUBJECT_HPP
+// One model on one task: what the sections of a study measure, and what they share.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "methods.hpp"
+#include "study/options.hpp"
+#include "study/prompt_maker.hpp"
+
+namespace iclmech::cli {
+
+class subject {
+ public:
+  subject(any_host& model, const study_options& chosen, const prompt_options& source);
+
+  any_host& host;
+  const study_options& options;
+  prompt_options prompts;
+  prompt_maker make;
+  std::string unit;  ///< what the progress bars are called
+
+  const model_spec& spec() const { return host.spec(); }
+
+  /// The task's prompts with demonstrations.
+  const std::vector<labelled_prompt>& shown();
+  /// Mean head outputs over them.
+  const head_means& means();
+
+ private:
+  std::optional<std::vector<labelled_prompt>> shown_;
+  std::optional<head_means> means_;
+};
+
+/// A section of a study: measures one thing about a subject. `done` holds the sections that it needs by name.
+struct section {
+  std::string name;
+  std::vector<std::string> needs;
+  nlohmann::json (*measure)(subject&, const nlohmann::json& done);
+  double forwards;  ///< rough cost, in runs of one prompt with demonstrations, for each prompt
+};
+
+std::vector<section> tsla_sections();
+std::vector<section> fv_sections();
+
+// ---- How sections keep heads and numbers
+
+nlohmann::json names_of(const model_spec& spec, std::span<const head_id> heads);
+std::vector<head_id> heads_named(const model_spec& spec, const nlohmann::json& names);
+
+/// Accuracy, TR ratio and, for accuracy, a 95 % bootstrap interval over prompts.
+nlohmann::json rates(std::span<const labelled_prompt> prompts, std::span<const token_id> predictions);
+
+/// One number of every head from a list of objects, such as the "heads" of the section "scores".
+std::vector<double> column(const nlohmann::json& rows, const std::string& name);
+
+/// A number that JSON keeps as null when it is NaN.
+double number_or_nan(const nlohmann::json& value);
+
+}  // namespace iclmech::cli
+
+#endif  // ICLMECH_TOOLS_STUDY_SUBJECT_HPP

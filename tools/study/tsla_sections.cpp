@@ -1,0 +1,203 @@
+// What a TSLA study sees in runs as they are: scores, perturbed prompts, geometry, attention, concentration.
+
+#include <cmath>
+
+#include "iclmech/method/ranking_agreement.hpp"
+#include "iclmech/report/results_json.hpp"
+#include "study/tsla_sections.hpp"
+
+namespace iclmech::cli {
+namespace {
+
+/// The head scores by name, and what they find.
+constexpr std::array score_names{"tr", "tl", "induction", "dla_answer", "logit_difference"};
+
+nlohmann::json score_section(subject& s, const nlohmann::json&) {
+  const head_scores found = scores(s.host, s.shown(), true, s.unit);
+  nlohmann::json result = to_json(found);
+  result.update(rates(s.shown(), found.predictions));
+  try {
+    const head_map<double> by_induction = induction(s.host, s.shown(), s.prompts.seed);
+    for (std::size_t i = 0; i < by_induction.size(); ++i)
+      result["heads"][i]["induction"] = by_induction.values()[i];
+  } catch (const unsupported_error& e) {
+    result["notes"].push_back(std::string("no induction scores: ") + e.what());
+  }
+  for (std::size_t i = 0; i < found.heads.size(); ++i)
+    result["heads"][i]["name"] = s.spec().label(found.heads.ids()[i]);
+  const index count = top_count(static_cast<index>(found.heads.size()), s.options.fraction);
+  for (const char* name : score_names)
+    if (result["heads"][0].contains(name))
+      result["top"][name] =
+          names_of(s.spec(), top_heads(found.heads.ids(), column(result["heads"], name), count));
+  result["labels"] = s.make.label_names();
+  return result;
+}
+
+double mean_over(const std::vector<head_id>& heads, const head_scores& from, double write_scores::*score) {
+  double sum = 0.0;
+  for (const head_id h : heads) sum += from.heads[h].*score;
+  return sum / static_cast<double>(std::max<std::size_t>(1, heads.size()));
+}
+
+nlohmann::json perturbation_section(subject& s, const nlohmann::json& done) {
+  const nlohmann::json& top = done.at("scores").at("top");
+  const std::vector<head_id> tr = heads_named(s.spec(), top.at("tr")),
+                             tl = heads_named(s.spec(), top.at("tl"));
+  const std::vector<double> plain_tr = column(done.at("scores").at("heads"), "tr"),
+                            plain_tl = column(done.at("scores").at("heads"), "tl");
+  constexpr std::array names{"none", "random texts", "unrelated labels", "shuffled labels"};
+  nlohmann::json rows = nlohmann::json::array();
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const auto prompts = s.make.perturbed(static_cast<perturbation>(k));
+    const head_scores found = scores(s.host, prompts, false, s.unit);
+    nlohmann::json row = rates(prompts, found.predictions);
+    row["perturbation"] = names[k];
+    row["tr_of_tr_heads"] = mean_over(tr, found, &write_scores::tr);
+    row["tl_of_tl_heads"] = mean_over(tl, found, &write_scores::tl);
+    const nlohmann::json heads = to_json(found)["heads"];
+    const auto agree = [&](const std::vector<double>& plain, const char* name) {
+      const ranking_agreement a = compare_rankings(plain, column(heads, name), s.options.fraction);
+      return nlohmann::json{
+          {"jaccard", a.jaccard}, {"kendall", a.kendall}, {"percentile", a.first_in_second}};
+    };
+    row["tr_agreement"] = agree(plain_tr, "tr");
+    row["tl_agreement"] = agree(plain_tl, "tl");
+    rows.push_back(std::move(row));
+  }
+  return {{"rows", std::move(rows)}};
+}
+
+/// Each layer's strongest heads, so that every layer has writes to add.
+std::vector<head_id> top_of_layers(const model_spec& spec, const std::vector<double>& by) {
+  constexpr double share_of_layer = 0.1;
+  const std::vector<head_id> ids = spec.heads();
+  std::vector<head_id> chosen;
+  for (int layer = 0; layer < spec.layer_count(); ++layer) {
+    std::vector<head_id> here;
+    std::vector<double> scores_here;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i].layer != layer) continue;
+      here.push_back(ids[i]);
+      scores_here.push_back(by[i]);
+    }
+    if (here.empty()) continue;
+    for (const head_id h : top_heads(here, scores_here, top_count(std::ssize(here), share_of_layer)))
+      chosen.push_back(h);
+  }
+  return chosen;
+}
+
+nlohmann::json geometry_json(const std::vector<stream_geometry>& layers) {
+  nlohmann::json j;
+  for (const stream_geometry& g : layers) {
+    j["alignment"].push_back(g.alignment);
+    j["logit_difference"].push_back(g.logit_difference);
+    j["rotation"].push_back(g.rotation);
+  }
+  return j;
+}
+
+nlohmann::json geometry_section(subject& s, const nlohmann::json& done) {
+  const std::vector<double> tr = column(done.at("scores").at("heads"), "tr"),
+                            tl = column(done.at("scores").at("heads"), "tl");
+  const std::vector<head_selection> chosen{{"tr", top_of_layers(s.spec(), tr)},
+                                           {"tl", top_of_layers(s.spec(), tl)}};
+  const layer_geometry g = geometry(s.host, s.shown(), chosen, s.unit);
+  nlohmann::json j{{"entering", geometry_json(g.entering)}, {"leaving", geometry_json({g.leaving})}};
+  for (std::size_t c = 0; c < chosen.size(); ++c) j["with"][chosen[c].name] = geometry_json(g.with[c]);
+  // Across layers: does what the layer's heads score tell how far the stream moves?
+  const std::size_t layers = g.entering.size();
+  std::vector<double> tr_sum(layers), tl_sum(layers), aligned(layers), turned(layers);
+  const std::vector<head_id> ids = s.spec().heads();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    tr_sum[static_cast<std::size_t>(ids[i].layer)] += tr[i];
+    tl_sum[static_cast<std::size_t>(ids[i].layer)] += tl[i];
+  }
+  for (std::size_t l = 0; l < layers; ++l) {
+    aligned[l] = g.with[0][l].alignment - g.entering[l].alignment;
+    turned[l] = g.with[1][l].logit_difference - g.entering[l].logit_difference;
+  }
+  j["correlation"] = {{"tr_with_alignment", layers > 2 ? spearman(tr_sum, aligned) : std::nan("")},
+                      {"tl_with_logit_difference", layers > 2 ? spearman(tl_sum, turned) : std::nan("")}};
+  return j;
+}
+
+nlohmann::json profile_json(const attention_profile& p) {
+  nlohmann::json j{
+      {"demonstrations", p.demonstrations}, {"on_answer", p.on_answer}, {"answer_share", p.answer_share}};
+  for (std::size_t r = 0; r < p.roles.size(); ++r)
+    j["roles"][std::string(to_string(all_token_roles[r]))] = p.roles[r];
+  return j;
+}
+
+nlohmann::json attention_section(subject& s, const nlohmann::json& done) {
+  nlohmann::json j{{"groups", nlohmann::json::object()}, {"heads", nlohmann::json::array()}};
+  head_map<attention_profile> all;
+  try {
+    all = profiles(s.host, s.make.tagged(), s.unit);
+  } catch (const unsupported_error& e) {
+    j["note"] = e.what();
+    return j;
+  }
+  const auto group = [&](const std::string& name, std::span<const head_id> heads) {
+    attention_profile mean;
+    for (const head_id h : heads) {
+      const attention_profile& p = all[h];
+      const double n = static_cast<double>(heads.size());
+      mean.demonstrations.resize(p.demonstrations.size(), 0.0);
+      for (std::size_t d = 0; d < p.demonstrations.size(); ++d)
+        mean.demonstrations[d] += p.demonstrations[d] / n;
+      for (std::size_t r = 0; r < p.roles.size(); ++r) mean.roles[r] += p.roles[r] / n;
+      mean.on_answer += p.on_answer / n;
+      mean.answer_share += p.answer_share / n;
+    }
+    j["groups"][name] = profile_json(mean);
+  };
+  for (const auto& [name, heads] : done.at("scores").at("top").items())
+    if (name == "tr" || name == "tl" || name == "induction") {
+      group(name, heads_named(s.spec(), heads));
+      for (const head_id h : heads_named(s.spec(), heads)) {
+        nlohmann::json row = profile_json(all[h]);
+        row["name"] = s.spec().label(h);
+        row["set"] = name;
+        j["heads"].push_back(std::move(row));
+      }
+    }
+  group("all", s.spec().heads());
+  return j;
+}
+
+nlohmann::json concentration_section(subject& s, const nlohmann::json& done) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const char* set : {"tr", "tl"}) {
+    const std::vector<head_id> heads = heads_named(s.spec(), done.at("scores").at("top").at(set));
+    const std::vector<head_id> random = matched_random_heads(s.spec(), heads, s.prompts.seed);
+    const auto add = [&](const std::string& name, std::span<const head_id> of) {
+      for (const subspace_share& x : shares(s.host, s.shown(), of))
+        rows.push_back({{"set", name},
+                        {"name", s.spec().label(x.head)},
+                        {"share", x.share},
+                        {"expected", x.expected},
+                        {"median_p", x.median_p}});
+    };
+    add(set, heads);
+    add(std::string("random like ") + set, random);
+  }
+  return {{"rows", std::move(rows)}};
+}
+
+}  // namespace
+
+std::vector<section> tsla_sections() {
+  return {{"scores", {}, score_section, 1.2},
+          {"ablation", {"scores"}, ablation_section, 6.0},
+          {"heads", {"scores"}, each_head_section, 5.0},
+          {"perturbation", {"scores"}, perturbation_section, 4.2},
+          {"steering", {"scores"}, task_vector_section, 2.0},
+          {"geometry", {"scores"}, geometry_section, 1.2},
+          {"attention", {"scores"}, attention_section, 2.0},
+          {"concentration", {"scores"}, concentration_section, 4.2}};
+}
+
+}  // namespace iclmech::cli
