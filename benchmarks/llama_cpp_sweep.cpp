@@ -51,9 +51,11 @@ int compare(const std::string& path, std::size_t tokens, std::size_t count, int 
   const double looped =
       run / static_cast<double>(sample + 1) * static_cast<double>((heads.size() + 1) * count);
   float apart = 0.0F;
-  for (std::size_t i = 0; i < sample; ++i)
-    apart = std::max(apart,
-                     (shared.variants[i * heads.size() / sample] - alone.variants[i]).cwiseAbs().maxCoeff());
+  for (std::size_t i = 0; i < sample; ++i) {
+    const row_vector difference = shared.variants[i * heads.size() / sample] - alone.variants[i];
+    if (!difference.allFinite()) throw error("logits are not finite");
+    apart = std::max(apart, difference.cwiseAbs().maxCoeff());
+  }
   std::printf("%s: %zu heads, %zu prompts of %zu tokens, %d threads\n", host.spec().name.c_str(),
               heads.size(), count, tokens, threads);
   std::printf("  run_forked            %9.2f s\n", swept);
