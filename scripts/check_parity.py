@@ -200,7 +200,7 @@ def movements(reference, ids, expected):
     """How far each of the expected arrays moves when the weights do by half a unit in the last place."""
     moved = dict.fromkeys(expected, 0.0)
     stored = [parameter.data.clone() for parameter in reference.parameters()]
-    for _ in range(3):
+    for _ in range(8):
         for parameter, values in zip(reference.parameters(), stored):
             parameter.data.copy_(values * (1 + 6e-8 * torch.randn(values.shape)))
         for name, value in reference.run(ids).items():
@@ -233,7 +233,8 @@ def check_model(number, seed, program, folder):
     if spelling in ("older", "state-spaces"):
         respell(folder, spelling)
 
-    form = " ".join(word for word in ("bf16" if half else "f32", shards and "shards", packed and "packed", spelling) if word)
+    words = "bf16" if half else "f32", shards and "shards", packed and "packed", spelling
+    form = " ".join(word for word in words if word)
     worst, where, good = 0.0, "", True
     for length in 1, rng.randint(2, 8), rng.choice((rng.randint(20, 40), rng.randint(20, 40), rng.randint(65, 150))):
         ids = [rng.randrange(options["vocab_size"]) for _ in range(length)]

@@ -1,4 +1,6 @@
-"""A plain forward pass of Hymba, position by position where that is simplest: transformers has no Hymba to compare with.
+"""A plain forward pass of Hymba, position by position where that is simplest.
+
+transformers has no Hymba to compare with.
 
 Written from the published description, for every option the engine reads. Works on a dictionary of tensors with the
 names of nvidia/Hymba-1.5B-Base.
@@ -72,7 +74,8 @@ def forward(config, w, ids):
     keys_values, heads_z, scans_z = {}, [], []
     for layer in range(config["num_hidden_layers"]):
         at = f"model.layers.{layer}."
-        mixed, attended, scanned = _mix(config, w, layer, _rms(config, x, w[at + "input_layernorm.weight"]), keys_values)
+        u = _rms(config, x, w[at + "input_layernorm.weight"])
+        mixed, attended, scanned = _mix(config, w, layer, u, keys_values)
         heads_z.append(attended)
         scans_z.append(scanned)
         x = x + mixed

@@ -29,8 +29,8 @@ def older_config(config):
 
 def _follows_pattern(config):
     pattern = config.get("sliding_window_pattern", 6)
-    kinds = ["full_attention" if (i + 1) % pattern == 0 else "sliding_attention" for i in range(config["num_hidden_layers"])]
-    return config["layer_types"] == kinds
+    full = [(i + 1) % pattern == 0 for i in range(config["num_hidden_layers"])]
+    return config["layer_types"] == ["full_attention" if is_full else "sliding_attention" for is_full in full]
 
 
 def state_spaces_config(config, padded):
