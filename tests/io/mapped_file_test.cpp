@@ -52,6 +52,16 @@ TEST(mapped_file, outlives_the_name_of_its_file) {
   EXPECT_EQ(text_of(file), "hello");
 }
 
+TEST(mapped_file, can_be_read_after_its_pages_were_released) {
+  const temporary_folder folder;
+  const std::string content(100'000, 'x');
+  const mapped_file file(folder.write("a", content));
+  file.release(file.bytes());
+  file.release(file.bytes().subspan(5, 10));
+  file.release({});
+  EXPECT_EQ(text_of(file), content);
+}
+
 TEST(mapped_file, accepts_an_empty_file) {
   const temporary_folder folder;
   EXPECT_TRUE(mapped_file(folder.write("a", "")).bytes().empty());

@@ -3,6 +3,7 @@
 // Weights by their Hugging Face names, whatever file they come from, in the layout the blocks expect.
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "iclmech/engine/weight_matrix.hpp"
 #include "iclmech/io/tensor_file.hpp"
@@ -118,11 +120,17 @@ class weight_source {
   /// A weight to multiply with, rows of q and k put into the order of rotate-half if `head_dim` is given.
   weight_matrix weight(const std::string& name, index rows, index cols, index head_dim = 0) const {
     const tensor_entry& entry = checked(name, {rows, cols});
-    if (head_dim > 0 && options_.split_pairs)
-      return weight_matrix(join_pairs(matrix(name, rows, cols), head_dim));
-    return options_.storage == weight_storage::packed
-               ? weight_matrix(entry.type, entry.data, rows, cols, file_)
-               : weight_matrix(file_->read_matrix(entry));
+    const bool in_pairs = head_dim > 0 && options_.split_pairs;
+    if (options_.storage == weight_storage::packed) {
+      std::vector<std::int32_t> order;
+      if (in_pairs)
+        for (index row = 0; row < rows; ++row)
+          order.push_back(static_cast<std::int32_t>(stored_row(row, head_dim)));
+      return weight_matrix(entry.type, entry.data, rows, cols, file_, std::move(order));
+    }
+    row_matrix values = file_->read_matrix(entry);
+    file_->release(entry);
+    return weight_matrix(in_pairs ? join_pairs(values, head_dim) : std::move(values));
   }
 
   /// Biases of q and k, in the same order.
@@ -150,13 +158,15 @@ class weight_source {
     return entry;
   }
 
-  // Stored row 2i + j of a head is row j D/2 + i of the rotate-half order.
+  // Row j D/2 + i of a head in the rotate-half order is stored as row 2i + j.
+  static index stored_row(index row, index head_dim) {
+    const index half = head_dim / 2, within = row % head_dim;
+    return row - within + 2 * (within % half) + within / half;
+  }
+
   static row_matrix join_pairs(const row_matrix& stored_rows, index head_dim) {
     row_matrix rows(stored_rows.rows(), stored_rows.cols());
-    const index half = head_dim / 2;
-    for (index head = 0; head < stored_rows.rows(); head += head_dim)
-      for (index i = 0; i < half; ++i)
-        for (index j = 0; j < 2; ++j) rows.row(head + j * half + i) = stored_rows.row(head + 2 * i + j);
+    for (index row = 0; row < rows.rows(); ++row) rows.row(row) = stored_rows.row(stored_row(row, head_dim));
     return rows;
   }
 

@@ -67,6 +67,15 @@ class mapped_file {
   /// The file's content.
   std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
 
+  /// Tells the system that `part` of the content will not be read again soon, so that its pages need not stay
+  /// in memory. It can be read all the same.
+  void release(std::span<const std::byte> part) const noexcept {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = (reinterpret_cast<std::uintptr_t>(part.data()) + page - 1) / page * page;
+    const auto end = reinterpret_cast<std::uintptr_t>(part.data() + part.size()) / page * page;
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+
   /// The path as it was given.
   const std::string& path() const noexcept { return path_; }
 

@@ -105,6 +105,9 @@ class tensor_file {
   /// All tensors, in the order of the file.
   const std::vector<tensor_entry>& entries() const noexcept { return entries_; }
 
+  /// Lets the system drop the pages of a tensor that has been copied; see mapped_file::release.
+  void release(const tensor_entry& entry) const noexcept { files_[entry.file].release(entry.data); }
+
   /// The tensor of that name, or nullptr.
   const tensor_entry* find(std::string_view name) const {
     const auto position = by_name_.find(name);
