@@ -14,7 +14,6 @@ import json
 import pathlib
 import subprocess
 import tempfile
-import time
 
 
 def measure(arguments, run, out):
@@ -22,13 +21,10 @@ def measure(arguments, run, out):
     common = [model, "--host", host, "--threads", str(arguments.threads)]
     if arguments.task:
         common += ["--task", arguments.task, "--count", str(arguments.count), "--shots", str(arguments.shots)]
-    seconds = {}
 
     def command(name, *more):
-        start = time.monotonic()
         subprocess.run([arguments.iclmech, name, *common, *more, "--out", str(out)], check=True,
                        stdout=subprocess.DEVNULL)
-        seconds[name] = time.monotonic() - start
         return json.loads((out / f"{name}.json").read_text())
 
     tsla = command("tsla", *([] if arguments.task else ["--prompts", arguments.tsla_prompts]))
@@ -40,7 +36,6 @@ def measure(arguments, run, out):
         "TL": [h["tl"] for h in tsla["heads"]],
         "AIE": [h["aie"] for h in aie["heads"]],
         "names": [f"L{h['layer']}H{h['head']}" for h in tsla["heads"]],
-        "seconds": seconds,
     }
 
 
@@ -76,13 +71,12 @@ def main():
             results.append(measure(arguments, run, out))
     first = results[0]
     print(f"against {arguments.runs[0]}\n")
-    print("| run | same predictions | TR | top 5 | TL | top 5 | AIE | top 5 | tsla, aie |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| run | same predictions | TR | top 5 | TL | top 5 | AIE | top 5 |")
+    print("|---|---|---|---|---|---|---|---|")
     for run, other in zip(arguments.runs, results):
         same = sum(a == b for a, b in zip(first["predictions"], other["predictions"]))
-        took = ", ".join(f"{s:.1f} s" for s in other["seconds"].values())
         print(f"| {pathlib.Path(run).name} | {same} of {len(first['predictions'])} | "
-              + " | ".join(compared(first, other, score) for score in ("TR", "TL", "AIE")) + f" | {took} |")
+              + " | ".join(compared(first, other, score) for score in ("TR", "TL", "AIE")) + " |")
 
 
 if __name__ == "__main__":
