@@ -1,3 +1,5 @@
+#include <cstdio>
+
 #include "iclmech/error.hpp"
 #include "open_host.hpp"
 
