@@ -51,7 +51,7 @@ def main():
         def contents(run, name):
             text = (run / "out" / name).read_text()
             date = json.loads((run / "out/parts/study.json").read_text())["date"]
-            return text.replace(date, "DATE")
+            return text.replace(date, "DATE").replace(date.replace(":", "%3A"), "DATE")  # in CSV links
 
         different = [name for name in RESULTS if contents(whole, name) != contents(broken, name)]
         print(f"{killed} kills in a study of {duration:.1f} s; different files: {different or 'none'}")
