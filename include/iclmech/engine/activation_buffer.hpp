@@ -93,11 +93,11 @@ struct workspace {
   std::vector<activation_buffer> keys,
       values;  ///< by layer, where another layer may read them (Hymba); else one
   attention_plan attention;
-  activation_buffer logits, last;                                       ///< output rows, a piece at a time
-  std::vector<float> scale;                                             ///< reciprocal norms of the rows
-  std::vector<float> scratch;                                           ///< adapters' middles
-  std::vector<float> explicit_pattern, explicit_decay, explicit_write;  ///< made only when a hook asks
-  std::array<activation_buffer, 5> gathered;                            ///< rows of forks that step together
+  activation_buffer logits, last;                                   ///< output rows, a piece at a time
+  aligned_floats scale;                                             ///< reciprocal norms of the rows
+  aligned_floats scratch;                                           ///< adapters' middles
+  aligned_floats explicit_pattern, explicit_decay, explicit_write;  ///< made only when a hook asks
+  std::array<activation_buffer, 5> gathered;                        ///< rows of forks that step together
   aligned_floats states;  ///< running states, one per sequence in flight
 };
 

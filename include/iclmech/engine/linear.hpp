@@ -3,6 +3,7 @@
 // A linear layer: weight, optional bias, optional low-rank adapter (Zamba2's per-use adapters).
 
 #include "iclmech/detail/matrix.hpp"
+#include "iclmech/engine/activation_buffer.hpp"
 #include "iclmech/engine/weight_matrix.hpp"
 
 namespace iclmech {
@@ -19,7 +20,7 @@ struct linear {
   bool empty() const { return weight.rows() == 0; }
 
   /// Applies the layer to every row of x [n x in] into y [n x out]; `scratch` holds the adapter's middle.
-  void apply(const const_matrix_ref& x, matrix_ref y, std::vector<float>& scratch) const {
+  void apply(const const_matrix_ref& x, matrix_ref y, aligned_floats& scratch) const {
     weight.multiply(x, y);
     if (adapter_in.rows() > 0) {
       const auto needed = static_cast<std::size_t>(x.rows() * adapter_in.rows());

@@ -7,15 +7,16 @@
 #include <vector>
 
 #include "iclmech/detail/matrix.hpp"
+#include "iclmech/engine/activation_buffer.hpp"
 
 namespace iclmech {
 
 /// The memory of one layer. Rows of keys and values are appended; states are overwritten.
 struct layer_cache {
-  std::vector<float> keys;    ///< [rows x kv_heads*d_key], after the rotary embedding
-  std::vector<float> values;  ///< [rows x kv_heads*d_value]
-  std::vector<float> conv;    ///< [d_conv-1 x channels], the convolution's last inputs
-  std::vector<float> state;   ///< the scan's state
+  aligned_floats keys;    ///< [rows x kv_heads*d_key], after the rotary embedding
+  aligned_floats values;  ///< [rows x kv_heads*d_value]
+  aligned_floats conv;    ///< [d_conv-1 x channels], the convolution's last inputs
+  aligned_floats state;   ///< the scan's state
 };
 
 /// The memory of one sequence. An empty one stands for a sequence that has not begun.
@@ -27,7 +28,7 @@ struct sequence_cache {
 namespace detail {
 
 /// Appends the rows of a matrix to a cache.
-inline void append_rows(std::vector<float>& cache, const const_matrix_ref& rows) {
+inline void append_rows(aligned_floats& cache, const const_matrix_ref& rows) {
   const std::size_t old = cache.size();
   cache.resize(old + static_cast<std::size_t>(rows.size()));
   matrix_view(cache.data() + old, rows.rows(), rows.cols(), Eigen::OuterStride<>(rows.cols())) = rows;

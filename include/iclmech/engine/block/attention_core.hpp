@@ -184,7 +184,7 @@ template <hooks H, class SourceOf>
 void attend_watched(forward_pass<H>& pass, int layer, const attention_config& a, const segment& s,
                     matrix_view q, matrix_view z, const SourceOf& source_of) {
   const index keys = s.first_position + s.rows;
-  std::vector<float>& memory = pass.work.explicit_pattern;
+  aligned_floats& memory = pass.work.explicit_pattern;
   memory.resize(static_cast<std::size_t>(a.heads * s.rows * keys));
   const auto pattern = [&](index head) {
     return matrix_view(memory.data() + head * s.rows * keys, s.rows, keys, Eigen::OuterStride<>(keys));

@@ -10,7 +10,7 @@ namespace iclmech {
 /// Norm of `x` into `y`. On return `pass.work.scale[r]` is the factor 1 / rms of row r.
 template <hooks H>
 void normalize(forward_pass<H>& pass, const const_matrix_ref& x, const vector& weight, matrix_ref y) {
-  std::vector<float>& scale = pass.work.scale;
+  aligned_floats& scale = pass.work.scale;
   const auto rows = static_cast<std::size_t>(x.rows());
   if (scale.size() < rows) scale.resize(rows);
   rms_norm(x, {weight.data(), static_cast<std::size_t>(weight.size())}, pass.config.norm_eps, y,

@@ -83,7 +83,7 @@ struct selective_kernel {
   }
 
  private:
-  matrix_view explicit_rows(std::vector<float>& memory, index rows) const {
+  matrix_view explicit_rows(aligned_floats& memory, index rows) const {
     const auto needed = static_cast<std::size_t>(rows * state_size());
     if (memory.size() < needed) memory.resize(needed);
     return {memory.data(), rows, state_size(), Eigen::OuterStride<>(state_size())};

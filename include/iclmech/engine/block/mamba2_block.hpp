@@ -75,7 +75,7 @@ struct ssd_kernel {
   }
 
  private:
-  static matrix_view explicit_rows(std::vector<float>& memory, index rows, index width) {
+  static matrix_view explicit_rows(aligned_floats& memory, index rows, index width) {
     const auto needed = static_cast<std::size_t>(rows * width);
     if (memory.size() < needed) memory.resize(needed);
     return {memory.data(), rows, width, Eigen::OuterStride<>(width)};

@@ -17,7 +17,7 @@ namespace detail {
 template <hooks H>
 const float* conv_past(forward_pass<H>& pass, int layer, const segment& s, const matrix_view& x, index kept) {
   if (s.cache != nullptr) {
-    std::vector<float>& past = s.cache->layers[static_cast<std::size_t>(layer)].conv;
+    aligned_floats& past = s.cache->layers[static_cast<std::size_t>(layer)].conv;
     if (past.empty()) past.assign(static_cast<std::size_t>(kept * x.cols()), 0.0F);
     return past.data();
   }
@@ -131,7 +131,7 @@ class scan_driver {
     const segment& s = pass_.segments()[segment_index];
     float* state = spare_state();
     if (s.cache != nullptr) {
-      std::vector<float>& kept = s.cache->layers[static_cast<std::size_t>(layer_)].state;
+      aligned_floats& kept = s.cache->layers[static_cast<std::size_t>(layer_)].state;
       kept.resize(static_cast<std::size_t>(kernel_.state_size()), 0.0F);
       state = kept.data();
     } else {
