@@ -86,10 +86,6 @@ std::vector<ablation_outcome> ablate_heads(Host& h, std::span<const labelled_pro
     return mean;
   };
 
-  struct seen {
-    token_id prediction;
-    double probability;
-  };
   std::vector<ablation_outcome> outcomes;
   outcomes.push_back({"none", 0, {}, 0.0, {}});
   for (const head_selection& s : selections) outcomes.push_back({s.name, s.heads.size(), {}, 0.0, {}});
@@ -114,11 +110,10 @@ std::vector<ablation_outcome> ablate_heads(Host& h, std::span<const labelled_pro
     const auto swept = sweep(
         h, ids, variants,
         [&](int prompt, const const_matrix_ref& logits) {
-          const token_id answer = prompts[first + static_cast<std::size_t>(prompt)].answer;
-          return seen{reduce::argmax_of(logits), probability_of(logits.row(0), answer)};
+          return read_answer(logits, prompts[first + static_cast<std::size_t>(prompt)].answer);
         },
         options.sweep);
-    const auto take = [&](ablation_outcome& o, const seen& s) {
+    const auto take = [&](ablation_outcome& o, const model_answer& s) {
       o.predictions.push_back(s.prediction);
       o.probability += s.probability / static_cast<double>(prompts.size());
     };

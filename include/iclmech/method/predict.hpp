@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "iclmech/function_vector.hpp"
-#include "iclmech/host/host.hpp"
+#include "iclmech/sweep.hpp"
 
 namespace iclmech {
 
@@ -37,6 +36,15 @@ inline prediction_summary summarize(std::span<const labelled_prompt> prompts,
   return {s.accuracy / n, s.tr_ratio / n};
 }
 
+/// What a row of logits answers to a prompt.
+struct model_answer {
+  token_id prediction = 0;   ///< argmax over the whole vocabulary
+  double probability = 0.0;  ///< of the right answer
+};
+inline model_answer read_answer(const const_matrix_ref& logits, token_id answer) {
+  return {reduce::argmax_of(logits), probability_of(logits.row(0), answer)};
+}
+
 /// The answers to a set of prompts.
 struct prediction_result {
   std::vector<token_id> predictions;  ///< argmax over the whole vocabulary, per prompt
@@ -58,11 +66,9 @@ prediction_result predict(Host& h, std::span<const labelled_prompt> prompts, std
     no_hooks none;
     const row_matrix logits = h.run(ids, none, logit_rows::last);
     for (std::size_t p = 0; p < part.size(); ++p) {
-      const auto row = logits.row(static_cast<index>(p));
-      index best = 0;
-      row.maxCoeff(&best);
-      result.predictions.push_back(static_cast<token_id>(best));
-      result.probabilities.push_back(probability_of(row, part[p].answer));
+      const model_answer given = read_answer(logits.middleRows(static_cast<index>(p), 1), part[p].answer);
+      result.predictions.push_back(given.prediction);
+      result.probabilities.push_back(given.probability);
     }
     progress(first + part.size());
   }

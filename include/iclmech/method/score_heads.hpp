@@ -72,9 +72,7 @@ class head_scorer {
     last_output_collector outputs(host_.spec(), ids.size(), options_.components);
     const row_matrix logits = host_.run(ids, outputs, logit_rows::last);
     for (std::size_t p = 0; p < prompts.size(); ++p) {
-      index best = 0;
-      logits.row(static_cast<index>(p)).maxCoeff(&best);
-      predictions_.push_back(static_cast<token_id>(best));
+      predictions_.push_back(reduce::argmax_of(logits.middleRows(static_cast<index>(p), 1)));
       prompts_.push_back({{}, prompts[p].labels, prompts[p].answer});
       score(labels[p], labels[p].labels().index_of(prompts[p].answer), ids[p], outputs[p]);
     }

@@ -48,10 +48,6 @@ std::vector<steering_outcome> steer(Host& h, std::span<const labelled_prompt> pr
     for (const head_id head : heads) edits.push_back(add_to_head(head, strength * mean_outputs[head]));
   }
 
-  struct seen {
-    token_id prediction;
-    double probability;
-  };
   std::vector<std::vector<token_id>> predictions(outcomes.size());
   for (std::size_t first = 0; first < prompts.size(); first += options.batch) {
     const std::size_t count = std::min(options.batch, prompts.size() - first);
@@ -64,13 +60,12 @@ std::vector<steering_outcome> steer(Host& h, std::span<const labelled_prompt> pr
     const auto swept = sweep(
         h, ids, variants,
         [&](int prompt, const const_matrix_ref& logits) {
-          const token_id answer = prompts[first + static_cast<std::size_t>(prompt)].answer;
-          return seen{reduce::argmax_of(logits), probability_of(logits.row(0), answer)};
+          return read_answer(logits, prompts[first + static_cast<std::size_t>(prompt)].answer);
         },
         options.sweep);
     for (std::size_t p = 0; p < count; ++p)
       for (std::size_t o = 0; o < outcomes.size(); ++o) {
-        const seen& s = o == 0 ? swept.prompts[p] : swept.variants[p * ways.size() + o - 1];
+        const model_answer& s = o == 0 ? swept.prompts[p] : swept.variants[p * ways.size() + o - 1];
         predictions[o].push_back(s.prediction);
         outcomes[o].probability += s.probability / static_cast<double>(prompts.size());
       }
