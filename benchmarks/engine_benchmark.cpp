@@ -6,9 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include <chrono>
 #include <cstdlib>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -17,6 +15,7 @@
 #include "iclmech/method/score_heads.hpp"
 #include "iclmech/sweep.hpp"
 #include "open_host.hpp"
+#include "stopwatch.hpp"
 
 namespace {
 
@@ -39,22 +38,6 @@ token_sequence prompt_of(index tokens) {
     ids[i] = static_cast<token_id>((7 + 13 * i) % static_cast<std::size_t>(engine().spec().vocab_size));
   return ids;
 }
-
-/// The shortest of the runs so far, in seconds.
-class shortest {
- public:
-  template <class Work>
-  void run(Work&& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    seconds_ = std::min(seconds_, took.count());
-  }
-  double seconds() const { return seconds_; }
-
- private:
-  double seconds_ = std::numeric_limits<double>::infinity();
-};
 
 /// Multiply-adds of the weight matrices for one token row in one layer, and for one row of logits.
 struct row_cost {

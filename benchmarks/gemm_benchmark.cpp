@@ -9,16 +9,15 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "iclmech/engine/weight_matrix.hpp"
+#include "stopwatch.hpp"
 
 namespace {
 
@@ -69,14 +68,6 @@ void library_product(const row_matrix& x, const row_matrix& w, row_matrix& y) {
 #endif
 }
 
-template <typename Work>
-void keep_shortest(double& seconds, Work&& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  seconds =
-      std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-}
-
 void products(benchmark::State& state, const model_shapes& model, dtype type) {
   const index rows = state.range(0);
   const int threads = static_cast<int>(state.range(1));
@@ -90,7 +81,7 @@ void products(benchmark::State& state, const model_shapes& model, dtype type) {
   struct work {
     weight_matrix stored;
     row_matrix dense, x, y;
-    double ours = std::numeric_limits<double>::infinity(), library = ours;
+    shortest ours, library;
   };
   std::vector<work> matrices;
   double operations = 0;
@@ -106,16 +97,16 @@ void products(benchmark::State& state, const model_shapes& model, dtype type) {
   }
   for (auto _ : state) {
     for (work& m : matrices) {
-      keep_shortest(m.ours, [&] { m.stored.multiply(m.x, m.y); });
+      m.ours.run([&] { m.stored.multiply(m.x, m.y); });
     }
     for (work& m : matrices) {
-      keep_shortest(m.library, [&] { library_product(m.x, m.dense, m.y); });
+      m.library.run([&] { library_product(m.x, m.dense, m.y); });
     }
   }
   double ours = 0, library = 0;
   for (const work& m : matrices) {
-    ours += m.ours;
-    library += m.library;
+    ours += m.ours.seconds();
+    library += m.library.seconds();
   }
   state.counters["GFLOPs"] = operations / ours * 1e-9;
   state.counters["library"] = operations / library * 1e-9;

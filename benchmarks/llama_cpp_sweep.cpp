@@ -5,22 +5,15 @@
 //
 // The passes of all heads cost alike, so SAMPLE of them are timed and the rest is reckoned from their mean.
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
 #include "iclmech/adapters/llama_cpp.hpp"
 #include "iclmech/detail/random.hpp"
 #include "iclmech/sweep.hpp"
+#include "stopwatch.hpp"
 
 namespace {
-
-template <class Work>
-double seconds(const Work& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 int compare(const std::string& path, std::size_t tokens, std::size_t count, int threads, std::size_t sample) {
   using namespace iclmech;

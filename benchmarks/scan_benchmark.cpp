@@ -6,13 +6,13 @@
 
 #include <benchmark/benchmark.h>
 
-#include <chrono>
 #include <cmath>
 #include <random>
 
 #include "iclmech/engine/causal_conv.hpp"
 #include "iclmech/engine/selective_scan.hpp"
 #include "iclmech/engine/ssd_scan.hpp"
+#include "stopwatch.hpp"
 
 namespace {
 
@@ -93,13 +93,6 @@ struct mamba2 {
     }
   }
 };
-
-template <class F>
-double seconds(const F& f) {
-  const auto start = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Times `scan` and says how it compares with `plain`, which is timed once around it.
 template <class Scan, class Plain>

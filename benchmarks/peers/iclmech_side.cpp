@@ -6,29 +6,23 @@
 
 #include <sys/resource.h>
 
-#include <chrono>
 #include <cstdio>
 #include <functional>
-#include <limits>
 #include <string>
 
 #include "iclmech/io/json_file.hpp"
 #include "iclmech/method/indirect_effect.hpp"
 #include "open_host.hpp"
+#include "stopwatch.hpp"
 
 namespace {
 
 using namespace iclmech;
 
 double shortest_of(int runs, const std::function<void()>& work) {
-  double shortest = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < runs; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    shortest = std::min(shortest, took.count());
-  }
-  return shortest;
+  shortest time;
+  for (int i = 0; i < runs; ++i) time.run(work);
+  return time.seconds();
 }
 
 double peak_megabytes() {
