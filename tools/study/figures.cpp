@@ -59,6 +59,13 @@ svg::curve curve_of(const std::string& name, const nlohmann::json& rows, const c
   return c;
 }
 
+void add_baseline(std::vector<svg::curve>& lines, const nlohmann::json& y) {
+  if (lines.empty()) return;
+  svg::curve none{"no vector", lines[0].x, {}, {}, {}};
+  none.y.assign(none.x.size(), y.get<double>());
+  lines.push_back(std::move(none));
+}
+
 void curves(html_page& page, const report_subject& s, const char* section, const std::string& caption,
             const std::vector<svg::curve>& lines, const char* x, const char* y, svg::vertical_axis axis) {
   std::string csv = fmt::format("curve,{},{},low,high\n", x, y);
@@ -105,6 +112,16 @@ void table(html_page& page, const report_subject& s, const char* section, const 
     for (const auto& [title, path] : columns) line.push_back(cell(row, path));
   }
   page.table(fmt::format("{}: {}", s.title, caption), names, cells, s.command_of(section));
+}
+
+std::vector<std::pair<std::string, std::string>> with_rates(
+    std::vector<std::pair<std::string, std::string>> first) {
+  for (const auto& [title, field] :
+       {std::pair{"accuracy", "accuracy"}, std::pair{"95 % low", "accuracy_low"},
+        std::pair{"95 % high", "accuracy_high"}, std::pair{"TR ratio", "tr_ratio"},
+        std::pair{"P(answer)", "probability"}})
+    first.emplace_back(title, field);
+  return first;
 }
 
 nlohmann::json agreements(const std::vector<std::pair<std::string, std::vector<double>>>& scorings,

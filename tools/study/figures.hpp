@@ -38,6 +38,9 @@ nlohmann::json rows_with(const nlohmann::json& rows,
 svg::curve curve_of(const std::string& name, const nlohmann::json& rows, const char* x, const char* y,
                     bool interval = false);
 
+/// Adds the level `y` of prompts without a vector to curves over the same x; nothing to no curves.
+void add_baseline(std::vector<svg::curve>& lines, const nlohmann::json& y);
+
 void curves(html_page& page, const report_subject& s, const char* section, const std::string& caption,
             const std::vector<svg::curve>& lines, const char* x, const char* y,
             svg::vertical_axis axis = svg::vertical_axis::shares);
@@ -50,6 +53,10 @@ void bars(html_page& page, const report_subject& s, const char* section, const s
 /// A table of fields of rows; a field may be a path such as "roles/label". The first names the row.
 void table(html_page& page, const report_subject& s, const char* section, const std::string& caption,
            const nlohmann::json& rows, const std::vector<std::pair<std::string, std::string>>& columns);
+
+/// `first` and the columns of `rates`, with P(answer), for `table`.
+std::vector<std::pair<std::string, std::string>> with_rates(
+    std::vector<std::pair<std::string, std::string>> first);
 
 /// How rankings and top sets agree between the scorings of the same heads that are named: each with each.
 nlohmann::json agreements(const std::vector<std::pair<std::string, std::vector<double>>>& scorings,

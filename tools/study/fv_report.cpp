@@ -119,13 +119,7 @@ void show_noise(html_page& page, const report_subject& s) {
     }
     curves(page, s, "noise", "accuracy by right labels shown", lines, "demonstrations", "accuracy");
     table(page, s, "noise", "label randomization", rows,
-          {{"demonstrations", "shots"},
-           {"labels", "labels"},
-           {"accuracy", "accuracy"},
-           {"95 % low", "accuracy_low"},
-           {"95 % high", "accuracy_high"},
-           {"TR ratio", "tr_ratio"},
-           {"P(answer)", "probability"}});
+          with_rates({{"demonstrations", "shots"}, {"labels", "labels"}}));
   }
   if (s.has("flips") && !s.at("flips").at("rows").empty()) {
     const nlohmann::json& rows = s.at("flips").at("rows");
@@ -144,11 +138,7 @@ void show_steering(html_page& page, const report_subject& s) {
     const nlohmann::json chosen = rows_with(rows, {{"set", set}, {"at", "stream"}});
     if (!chosen.empty()) lines.push_back(curve_of(set_title(set), chosen, "layer", "accuracy"));
   }
-  if (!lines.empty()) {
-    svg::curve none{"no vector", lines[0].x, {}, {}, {}};
-    none.y.assign(none.x.size(), s.at("steering").at("none").at("accuracy").get<double>());
-    lines.push_back(std::move(none));
-  }
+  add_baseline(lines, s.at("steering").at("none").at("accuracy"));
   curves(page, s, "steering", "function vectors added to prompts without demonstrations", lines, "layer",
          "accuracy");
   table(page, s, "steering", "mean outputs added at the heads themselves", rows_with(rows, {{"at", "heads"}}),
@@ -161,14 +151,7 @@ void show_ablation(html_page& page, const report_subject& s) {
   for (const auto& row : s.at("ablation").at("rows")) rows.push_back(row);
   bars(page, s, "ablation", "heads zeroed at the last position", rows, "set",
        {{"accuracy", "accuracy"}, {"TR ratio", "tr_ratio"}});
-  table(page, s, "ablation", "heads zeroed", rows,
-        {{"set", "set"},
-         {"heads", "heads"},
-         {"accuracy", "accuracy"},
-         {"95 % low", "accuracy_low"},
-         {"95 % high", "accuracy_high"},
-         {"TR ratio", "tr_ratio"},
-         {"P(answer)", "probability"}});
+  table(page, s, "ablation", "heads zeroed", rows, with_rates({{"set", "set"}, {"heads", "heads"}}));
 }
 
 }  // namespace

@@ -63,23 +63,11 @@ std::vector<head_id> function_heads(const subject& s, const nlohmann::json& name
 }
 
 nlohmann::json vector_steering_section(subject& s, const nlohmann::json& done) {
-  const effect_prompts prompts = s.make.effects(0);
-  nlohmann::json rows = nlohmann::json::array(), none;
-  const auto add = [&](const std::string& set, const std::vector<head_id>& heads) {
-    const vector v = task_vector(s.host, s.means(), heads);
-    const auto outcomes =
-        steered(s.host, std::span<const labelled_prompt>(prompts.zero_shot), v, heads, s.means(), {}, s.unit);
-    const nlohmann::json all = to_json(outcomes)["outcomes"];
-    none = all[0];
-    for (std::size_t o = 1; o < all.size(); ++o) {
-      rows.push_back(all[o]);
-      rows.back()["set"] = set;
-    }
-  };
-  for (const auto& [name, heads] : done.at("effects").at("top").items()) add(name, function_heads(s, heads));
-  add("random", matched_random_heads(s.spec(), function_heads(s, done.at("effects").at("top").at("all")),
-                                     s.prompts.seed));
-  return {{"none", std::move(none)}, {"rows", std::move(rows)}};
+  steering_rows table(s);
+  const nlohmann::json& top = done.at("effects").at("top");
+  for (const auto& [name, heads] : top.items()) table.add(name, function_heads(s, heads));
+  table.add("random", matched_random_heads(s.spec(), function_heads(s, top.at("all")), s.prompts.seed));
+  return std::move(table).json();
 }
 
 nlohmann::json vector_ablation_section(subject& s, const nlohmann::json& done) {
@@ -92,10 +80,8 @@ nlohmann::json vector_ablation_section(subject& s, const nlohmann::json& done) {
   const auto outcomes = ablated(s.host, s.shown(), sets, {}, s.unit);
   nlohmann::json rows = nlohmann::json::array(), none;
   for (const ablation_outcome& o : outcomes) {
-    nlohmann::json row = rates(s.shown(), o.predictions);
+    nlohmann::json row = rates(s, o);
     row["set"] = o.name;
-    row["heads"] = o.heads;
-    row["probability"] = o.probability;
     (&o == &outcomes.front() ? none : rows.emplace_back()) = std::move(row);
   }
   return {{"none", std::move(none)}, {"rows", std::move(rows)}};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "iclmech/report/results_json.hpp"
 #include "iclmech/statistics.hpp"
 
 namespace iclmech::cli {
@@ -45,6 +46,24 @@ nlohmann::json rates(std::span<const labelled_prompt> prompts, std::span<const t
           {"accuracy_high", accuracy.high},
           {"tr_ratio", summarize(prompts, predictions).tr_ratio},
           {"prompts", prompts.size()}};
+}
+
+nlohmann::json rates(subject& s, const ablation_outcome& outcome) {
+  nlohmann::json j = rates(s.shown(), outcome.predictions);
+  j["heads"] = outcome.heads;
+  j["probability"] = outcome.probability;
+  return j;
+}
+
+void steering_rows::add(const std::string& set, const std::vector<head_id>& heads) {
+  const vector v = task_vector(subject_.host, subject_.means(), heads);
+  const auto outcomes = steered(subject_.host, zero_shot_, v, heads, subject_.means(), {}, subject_.unit);
+  const nlohmann::json all = to_json(outcomes)["outcomes"];
+  none_ = all[0];
+  for (std::size_t o = 1; o < all.size(); ++o) {
+    rows_.push_back(all[o]);
+    rows_.back()["set"] = set;
+  }
 }
 
 std::vector<double> column(const nlohmann::json& rows, const std::string& name) {

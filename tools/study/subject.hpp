@@ -56,6 +56,24 @@ std::vector<head_id> heads_named(const model_spec& spec, const nlohmann::json& n
 /// Accuracy, TR ratio and, for accuracy, a 95 % bootstrap interval over prompts.
 nlohmann::json rates(std::span<const labelled_prompt> prompts, std::span<const token_id> predictions);
 
+/// The same of a set of heads taken out, with how many they are and the mean P(answer).
+nlohmann::json rates(subject& s, const ablation_outcome& outcome);
+
+/// What task vectors of several sets of heads do to prompts without demonstrations: the result of a section
+/// "steering".
+class steering_rows {
+ public:
+  explicit steering_rows(subject& s) : subject_(s), zero_shot_(s.make.effects(0).zero_shot) {}
+
+  void add(const std::string& set, const std::vector<head_id>& heads);
+  nlohmann::json json() && { return {{"none", std::move(none_)}, {"rows", std::move(rows_)}}; }
+
+ private:
+  subject& subject_;
+  std::vector<labelled_prompt> zero_shot_;
+  nlohmann::json none_, rows_ = nlohmann::json::array();
+};
+
 /// One number of every head from a list of objects, such as the "heads" of the section "scores".
 std::vector<double> column(const nlohmann::json& rows, const std::string& name);
 

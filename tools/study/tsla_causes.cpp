@@ -2,7 +2,6 @@
 
 #include <map>
 
-#include "iclmech/report/results_json.hpp"
 #include "study/tsla_sections.hpp"
 
 namespace iclmech::cli {
@@ -10,13 +9,6 @@ namespace {
 
 constexpr std::array kinds{std::pair{"zero", ablation_kind::zero}, std::pair{"mean", ablation_kind::mean},
                            std::pair{"resample", ablation_kind::resample}};
-
-nlohmann::json outcome_json(subject& s, const ablation_outcome& o) {
-  nlohmann::json j = rates(s.shown(), o.predictions);
-  j["heads"] = o.heads;
-  j["probability"] = o.probability;
-  return j;
-}
 
 }  // namespace
 
@@ -46,9 +38,9 @@ nlohmann::json ablation_section(subject& s, const nlohmann::json& done) {
     how.kind = kind;
     how.seed = s.prompts.seed;
     const auto outcomes = ablated(s.host, s.shown(), sets, how, s.unit);
-    none = outcome_json(s, outcomes[0]);
+    none = rates(s, outcomes[0]);
     for (std::size_t k = 0; k < sets.size(); ++k) {
-      nlohmann::json row = outcome_json(s, outcomes[k + 1]);
+      nlohmann::json row = rates(s, outcomes[k + 1]);
       row["set"] = sets[k].name;
       row["kind"] = kind_name;
       row["fraction"] = share_of_set[k];
@@ -94,26 +86,13 @@ nlohmann::json each_head_section(subject& s, const nlohmann::json& done) {
 }
 
 nlohmann::json task_vector_section(subject& s, const nlohmann::json& done) {
-  const effect_prompts prompts = s.make.effects(0);
-  const std::span<const labelled_prompt> zero_shot(prompts.zero_shot);
-  nlohmann::json rows = nlohmann::json::array(), none;
+  steering_rows table(s);
   for (const std::string name : {"tr", "tl"}) {
     const std::vector<head_id> heads = heads_named(s.spec(), done.at("scores").at("top").at(name));
-    const std::vector<head_id> random = matched_random_heads(s.spec(), heads, s.prompts.seed);
-    const auto add = [&](const std::string& set, const std::vector<head_id>& of) {
-      const vector v = task_vector(s.host, s.means(), of);
-      const auto outcomes = steered(s.host, zero_shot, v, of, s.means(), {}, s.unit);
-      const nlohmann::json all = to_json(outcomes)["outcomes"];
-      none = all[0];
-      for (std::size_t o = 1; o < all.size(); ++o) {
-        rows.push_back(all[o]);
-        rows.back()["set"] = set;
-      }
-    };
-    add(name, heads);
-    add("random like " + name, random);
+    table.add(name, heads);
+    table.add("random like " + name, matched_random_heads(s.spec(), heads, s.prompts.seed));
   }
-  return {{"none", std::move(none)}, {"rows", std::move(rows)}};
+  return std::move(table).json();
 }
 
 }  // namespace iclmech::cli

@@ -94,14 +94,7 @@ void show_ablation(html_page& page, const report_subject& s) {
            "heads", "TR ratio");
   }
   table(page, s, "ablation", "sets taken out", rows,
-        {{"set", "set"},
-         {"kind", "kind"},
-         {"heads", "heads"},
-         {"accuracy", "accuracy"},
-         {"95 % low", "accuracy_low"},
-         {"95 % high", "accuracy_high"},
-         {"TR ratio", "tr_ratio"},
-         {"P(answer)", "probability"}});
+        with_rates({{"set", "set"}, {"kind", "kind"}, {"heads", "heads"}}));
 }
 
 void show_each_head(html_page& page, const report_subject& s) {
@@ -155,9 +148,7 @@ void show_steering(html_page& page, const report_subject& s) {
       if (!chosen.empty()) lines.push_back(curve_of(set, chosen, "layer", y));
     }
     if (lines.empty()) continue;
-    svg::curve none{"no vector", lines[0].x, {}, {}, {}};
-    none.y.assign(none.x.size(), s.at("steering").at("none").at(y).get<double>());
-    lines.push_back(std::move(none));
+    add_baseline(lines, s.at("steering").at("none").at(y));
     curves(page, s, "steering", "task vectors added to prompts without demonstrations", lines, "layer", y);
   }
   table(page, s, "steering", "mean outputs added at the heads themselves", rows_with(rows, {{"at", "heads"}}),
