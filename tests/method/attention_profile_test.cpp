@@ -42,7 +42,9 @@ TEST_P(profiles_of, are_means_over_prompts) {
     // Demonstrations are their texts and labels: nothing else here belongs to one.
     EXPECT_NEAR(demonstrations, mean[h].roles[1] + mean[h].roles[2], 1e-9);
     const double second = two[h].demonstrations[0] + two[h].demonstrations[1];
-    if (second > 0.0) EXPECT_NEAR(two[h].on_answer, two[h].demonstrations[1] / second, 1e-9);
+    if (second > 0.0) {
+      EXPECT_NEAR(two[h].on_answer, two[h].demonstrations[1] / second, 1e-9);
+    }
   }
 }
 

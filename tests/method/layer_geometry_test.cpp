@@ -73,9 +73,10 @@ TEST_P(geometry_on, is_that_of_the_stream_and_of_the_stream_with_writes) {
     bool linear = true;
     for (const mixer_spec& m : host_.spec().layers.back().mixers) linear &= m.write != write_path::measured;
     // All heads of a layer together write what its mixers add to the stream.
-    if (linear)
+    if (linear) {
       EXPECT_LE((write.transpose() - outputs[0].mixer.back()).cwiseAbs().maxCoeff(),
                 1e-4F * std::max(1.0F, write.norm()));
+    }
   }
   EXPECT_NEAR(g.with[1].back().alignment, expected, 1e-4);
 }
