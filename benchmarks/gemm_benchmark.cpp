@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "iclmech/engine/weight_matrix.hpp"
+#include "library_product.hpp"
 #include "stopwatch.hpp"
 
 namespace {
@@ -57,26 +58,11 @@ weight_matrix random_weight(const shape& s, dtype type, std::mt19937& generator)
   return weight_matrix(type, *bytes, s.out, cols, bytes);
 }
 
-void library_product(const row_matrix& x, const row_matrix& w, row_matrix& y) {
-#ifdef ICLMECH_USE_CBLAS
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<blasint>(x.rows()),
-              static_cast<blasint>(w.rows()), static_cast<blasint>(x.cols()), 1.0F, x.data(),
-              static_cast<blasint>(x.cols()), w.data(), static_cast<blasint>(w.cols()), 0.0F, y.data(),
-              static_cast<blasint>(y.cols()));
-#else
-  y.noalias() = x * w.transpose();
-#endif
-}
-
 void products(benchmark::State& state, const model_shapes& model, dtype type) {
   const index rows = state.range(0);
   const int threads = static_cast<int>(state.range(1));
   iclmech::set_thread_count(threads);
-#ifdef ICLMECH_USE_CBLAS
-  openblas_set_num_threads(threads);
-#else
-  Eigen::setNbThreads(threads);
-#endif
+  set_library_threads(threads);
   std::mt19937 generator(1);
   struct work {
     weight_matrix stored;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace iclmech;
 using iclmech::index;  // and not the POSIX function
-using iclmech_test::random_matrix;
+using iclmech::test::random_matrix;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;

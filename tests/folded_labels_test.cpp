@@ -19,7 +19,7 @@ using iclmech::label_subspace;
 using iclmech::row_matrix;
 using iclmech::tsla_score;
 using iclmech::vector;
-using iclmech_test::random_matrix;
+using iclmech::test::random_matrix;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;

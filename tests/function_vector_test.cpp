@@ -13,7 +13,7 @@ namespace {
 
 using namespace iclmech;
 using iclmech::index;  // and not the POSIX function
-using iclmech_test::random_matrix;
+using iclmech::test::random_matrix;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -48,7 +48,7 @@ TEST(add_head_write, refuses_shapes_that_do_not_fit) {
 }
 
 TEST(probability_of, agrees_with_double_over_a_large_vocabulary) {
-  const row_matrix logits = 5 * iclmech_test::random_matrix(1, 50001, 1);
+  const row_matrix logits = 5 * iclmech::test::random_matrix(1, 50001, 1);
   const Eigen::ArrayXXd e = logits.cast<double>().array().exp();
   // Exponentials in float err by about 1e-7 for each unit between a logit and the largest, where it matters.
   for (const token_id token : {0, 7, 50000})

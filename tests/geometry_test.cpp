@@ -12,7 +12,7 @@
 namespace {
 
 using namespace iclmech;
-using iclmech_test::random_matrix;
+using iclmech::test::random_matrix;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 

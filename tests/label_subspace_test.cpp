@@ -23,7 +23,7 @@ using iclmech::row_matrix;
 using iclmech::token_id;
 using iclmech::tsla_score;
 using iclmech::vector;
-using iclmech_test::random_matrix;
+using iclmech::test::random_matrix;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;

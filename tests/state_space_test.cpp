@@ -17,10 +17,10 @@ using iclmech::index;
 using iclmech::row_matrix;
 using iclmech::row_vector;
 using iclmech::step_factor;
-using iclmech_test::random_matrix;
-using iclmech_test::random_rates;
-using iclmech_test::random_steps;
-using iclmech_test::relative_error;
+using iclmech::test::random_matrix;
+using iclmech::test::random_rates;
+using iclmech::test::random_steps;
+using iclmech::test::relative_error;
 
 struct head_case {
   head_scan scan;

@@ -21,7 +21,7 @@ using iclmech::interval;
 using iclmech::row_matrix;
 using iclmech::running_mean;
 using iclmech::top_share;
-using iclmech_test::random_matrix;
+using iclmech::test::random_matrix;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 

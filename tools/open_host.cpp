@@ -27,8 +27,7 @@ void add_run_options(CLI::App& command, model_options& options) {
                   "Channel groups of a Mamba-1 mixer that count as its heads")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command.add_option("--threads", options.threads, "Threads; 0: all cores, one for tiny models")
-      ->check(CLI::NonNegativeNumber);
+  command.add_option("--threads", options.threads, "Threads; 0: all cores")->check(CLI::NonNegativeNumber);
 }
 
 any_host open_host(const model_options& options) {
@@ -37,11 +36,7 @@ any_host open_host(const model_options& options) {
   load_options load;
   load.storage = options.low_memory ? weight_storage::packed : weight_storage::dense;
   load.mamba1_heads = options.mamba_groups;
-  any_host host = load_host(find_model(options.model), load);
-  // Waking a second thread takes longer than the products of the bundled models do.
-  constexpr int tiny = 256;
-  if (options.threads == 0 && host.spec().d_model < tiny) set_thread_count(1);
-  return host;
+  return load_host(find_model(options.model), load);
 }
 
 }  // namespace iclmech::cli

@@ -278,37 +278,39 @@ auto sweep(Host& h, prompt_batch prompts, std::span<const variant> variants, Red
   return sweep_by_loop(h, prompts, variants, reduce);
 }
 
-/// Runs one prompt and its variants for the sake of `watch`, which sees the prompt as sequence 0 and variant
-/// v as sequence v + 1, behind the interventions.
+/// Runs prompts and variants for the sake of `watch`, which sees prompt p as sequence p and variant v as
+/// sequence prompts.size() + v, behind the interventions.
+/// @throws argument_error for prompts the model cannot take, and variants that do not fit.
 template <class Host, hooks Watch>
-void sweep_observed(Host& h, prompt_batch prompt, std::span<const variant> variants, Watch watch) {
+void sweep_observed(Host& h, prompt_batch prompts, std::span<const variant> variants, Watch watch) {
   require_host<Host>();
-  detail::check_variants(h.spec(), prompt, variants);
+  detail::check_variants(h.spec(), prompts, variants);
   if (detail::can_fork(h)) {
     if constexpr (requires(no_hooks & n) {
-                    h.run_forked(prompt, std::span<const fork>{}, n, detail::archetype_sink{});
+                    h.run_forked(prompts, std::span<const fork>{}, n, detail::archetype_sink{});
                   }) {
       std::vector<fork> forks;
       for (const variant& v : variants)
-        forks.push_back(detail::fork_of(h.spec(), v, static_cast<index>(prompt.front().size())));
+        forks.push_back(detail::fork_of(
+            h.spec(), v, static_cast<index>(prompts[static_cast<std::size_t>(v.prompt)].size())));
       hook_set both(intervention_hooks([&](int sequence) -> std::span<const intervention> {
-                      if (sequence == 0) return {};
-                      return variants[static_cast<std::size_t>(sequence - 1)].edits;
+                      const auto s = static_cast<std::size_t>(sequence);
+                      if (s < prompts.size()) return {};
+                      return variants[s - prompts.size()].edits;
                     }),
                     hooks_ref(watch));
-      h.run_forked(prompt, forks, both, detail::archetype_sink{});
+      h.run_forked(prompts, forks, both, detail::archetype_sink{});
       return;
     }
   }
-  for (std::size_t v = 0; v <= variants.size(); ++v) {
-    detail::renumbered renumber{hooks_ref(watch), static_cast<int>(v)};
-    hook_set both(intervention_hooks([&](int) -> std::span<const intervention> {
-                    if (v == 0) return {};
-                    return variants[v - 1].edits;
-                  }),
-                  std::move(renumber));
-    h.run(prompt, both, logit_rows::none);
-  }
+  const auto run = [&](std::size_t sequence, std::size_t prompt, std::span<const intervention> edits) {
+    hook_set both(intervention_hooks([&](int) { return edits; }),
+                  detail::renumbered{hooks_ref(watch), static_cast<int>(sequence)});
+    h.run(prompts.subspan(prompt, 1), both, logit_rows::none);
+  };
+  for (std::size_t p = 0; p < prompts.size(); ++p) run(p, p, {});
+  for (std::size_t v = 0; v < variants.size(); ++v)
+    run(prompts.size() + v, static_cast<std::size_t>(variants[v].prompt), variants[v].edits);
 }
 
 }  // namespace iclmech

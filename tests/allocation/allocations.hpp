@@ -3,7 +3,7 @@
 // Counts what is allocated, by operator new, Eigen and everything else alike. The tests of this folder are a
 // program of their own, because counting replaces malloc.
 
-namespace iclmech_test {
+namespace iclmech::test {
 
 /// How often memory has been asked for; -1 where malloc cannot be replaced (outside glibc).
 long allocations();
@@ -16,6 +16,6 @@ long allocations_of(Work&& work) {
   return allocations() - before;
 }
 
-}  // namespace iclmech_test
+}  // namespace iclmech::test
 
 #endif  // ICLMECH_TEST_ALLOCATION_ALLOCATIONS_HPP

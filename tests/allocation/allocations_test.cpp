@@ -43,25 +43,25 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
 }
 }
 
-long iclmech_test::allocations() { return count; }
+long iclmech::test::allocations() { return count; }
 
 #else
 
-long iclmech_test::allocations() { return -1; }
+long iclmech::test::allocations() { return -1; }
 
 #endif
 
 namespace {
 
 TEST(allocations, sees_those_of_new_of_eigen_and_of_alignment) {
-  if (iclmech_test::allocations() < 0) GTEST_SKIP() << "malloc cannot be replaced here";
+  if (iclmech::test::allocations() < 0) GTEST_SKIP() << "malloc cannot be replaced here";
   // A plain call, because a compiler may leave out a new expression and its delete.
-  EXPECT_EQ(iclmech_test::allocations_of([] { operator delete(operator new(1)); }), 1);
-  EXPECT_EQ(iclmech_test::allocations_of([] { Eigen::VectorXf(100).setZero(); }), 1);
-  EXPECT_EQ(iclmech_test::allocations_of(
+  EXPECT_EQ(iclmech::test::allocations_of([] { operator delete(operator new(1)); }), 1);
+  EXPECT_EQ(iclmech::test::allocations_of([] { Eigen::VectorXf(100).setZero(); }), 1);
+  EXPECT_EQ(iclmech::test::allocations_of(
                 [] { operator delete(operator new(64, std::align_val_t(64)), std::align_val_t(64)); }),
             1);
-  EXPECT_EQ(iclmech_test::allocations_of([] {}), 0);
+  EXPECT_EQ(iclmech::test::allocations_of([] {}), 0);
 }
 
 }  // namespace

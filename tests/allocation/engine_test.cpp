@@ -22,10 +22,10 @@ TEST_P(engine_layers, do_not_allocate_after_the_first_prompt) {
   long at_start = 0, at_end = 0;
   hook_set watch(observe<hook::resid_pre>(at_layer(0),
                                           [&](const site& s, const_activation_view) {
-                                            if (s.sequence == 0) at_start = iclmech_test::allocations();
+                                            if (s.sequence == 0) at_start = iclmech::test::allocations();
                                           }),
                  observe<hook::resid_post>(at_layer(last), [&](const site&, const_activation_view) {
-                   at_end = iclmech_test::allocations();
+                   at_end = iclmech::test::allocations();
                  }));
   const std::vector<token_sequence> prompts{test::some_tokens(host.spec(), 40, 1),
                                             test::some_tokens(host.spec(), 3, 2)};

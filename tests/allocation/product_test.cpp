@@ -14,8 +14,8 @@ namespace {
 
 using namespace iclmech;
 using iclmech::index;  // and not the POSIX function
-using iclmech_test::allocations_of;
-using iclmech_test::random_matrix;
+using iclmech::test::allocations_of;
+using iclmech::test::random_matrix;
 
 TEST(allocation, a_warm_product_does_not_allocate) {
 #ifdef ICLMECH_HAS_AVX2_KERNELS

@@ -11,8 +11,8 @@ namespace {
 
 using namespace iclmech;
 using iclmech::index;  // and not the POSIX function
-using iclmech_test::allocations_of;
-using iclmech_test::random_matrix;
+using iclmech::test::allocations_of;
+using iclmech::test::random_matrix;
 
 TEST(allocation, scoring_does_not_allocate) {
   const label_subspace labels(random_matrix(5, 64, 1), label_set({1, 2, 3, 4, 5}));

@@ -11,8 +11,8 @@ namespace {
 
 using iclmech::index;
 using iclmech::row_matrix;
-using iclmech_test::random_matrix;
-using iclmech_test::relative_error;
+using iclmech::test::random_matrix;
+using iclmech::test::relative_error;
 
 // The definition, in double precision; `past` rows precede `x`.
 row_matrix reference(const row_matrix& x, const row_matrix& past, const row_matrix& weight,

@@ -9,8 +9,8 @@
 namespace iclmech {
 namespace {
 
-using iclmech_tests::read_text;
-using iclmech_tests::temporary_folder;
+using iclmech::test::read_text;
+using iclmech::test::temporary_folder;
 
 /// A safetensors file with a tensor renamed; the names' lengths may differ by what spaces make up for.
 std::string renamed(std::string bytes, const std::string& from, const std::string& to) {

@@ -12,8 +12,8 @@
 namespace iclmech {
 namespace {
 
-using iclmech_test::is_product;
-using iclmech_test::random_matrix;
+using iclmech::test::is_product;
+using iclmech::test::random_matrix;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 

@@ -20,7 +20,7 @@ using metadata = std::map<std::string, metadata_value>;
 
 /// A file of that metadata whose only tensor is an embedding of 5 tokens, `width` wide.
 std::string gguf_bytes(const metadata& pairs, std::uint64_t width = 8) {
-  iclmech_tests::gguf_builder file(1, pairs.size());
+  iclmech::test::gguf_builder file(1, pairs.size());
   for (const auto& [key, value] : pairs) {
     constexpr std::uint32_t types[]{4, 5, 6, 7, 8};
     file.key(key, types[value.index()]);
@@ -38,12 +38,12 @@ std::string gguf_bytes(const metadata& pairs, std::uint64_t width = 8) {
 }
 
 model_config read(const metadata& pairs) {
-  const iclmech_tests::temporary_folder folder;
+  const iclmech::test::temporary_folder folder;
   return read_gguf_config(gguf_file(folder.write("model.gguf", gguf_bytes(pairs))));
 }
 
 std::string error_of(const metadata& pairs) {
-  const iclmech_tests::temporary_folder folder;
+  const iclmech::test::temporary_folder folder;
   const std::string path = folder.write("model.gguf", gguf_bytes(pairs));
   try {
     read_gguf_config(gguf_file(path));

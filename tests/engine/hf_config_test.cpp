@@ -25,7 +25,7 @@ json changed(const std::string& model, const std::string& patch) {
 }
 
 model_config read(const std::string& text) {
-  const iclmech_tests::temporary_folder folder;
+  const iclmech::test::temporary_folder folder;
   return read_hf_config(folder.write("config.json", text));
 }
 model_config read(const std::string& model, const std::string& patch) {
@@ -34,7 +34,7 @@ model_config read(const std::string& model, const std::string& patch) {
 
 /// The message of the error, without the file's path.
 std::string error_of(const std::string& text) {
-  const iclmech_tests::temporary_folder folder;
+  const iclmech::test::temporary_folder folder;
   const std::string path = folder.write("config.json", text);
   try {
     read_hf_config(path);

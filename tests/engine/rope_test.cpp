@@ -12,7 +12,7 @@
 namespace iclmech {
 namespace {
 
-using iclmech_test::random_matrix;
+using iclmech::test::random_matrix;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 

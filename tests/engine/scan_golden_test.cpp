@@ -18,7 +18,7 @@ namespace {
 using iclmech::const_matrix_ref;
 using iclmech::index;
 using iclmech::row_matrix;
-using iclmech_test::relative_error;
+using iclmech::test::relative_error;
 
 // Two float32 implementations of a layer differ by rounding of sums over its width: below 1e-5 of the largest
 // value.

@@ -11,10 +11,10 @@ namespace {
 
 using iclmech::index;
 using iclmech::row_matrix;
-using iclmech_test::random_matrix;
-using iclmech_test::random_rates;
-using iclmech_test::random_steps;
-using iclmech_test::relative_error;
+using iclmech::test::random_matrix;
+using iclmech::test::random_rates;
+using iclmech::test::random_steps;
+using iclmech::test::relative_error;
 
 struct selective_case {
   row_matrix x, dt, A, B, C, D, state;

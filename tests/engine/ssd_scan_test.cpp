@@ -13,10 +13,10 @@ namespace {
 using iclmech::index;
 using iclmech::row_matrix;
 using iclmech::ssd_shape;
-using iclmech_test::random_matrix;
-using iclmech_test::random_rates;
-using iclmech_test::random_steps;
-using iclmech_test::relative_error;
+using iclmech::test::random_matrix;
+using iclmech::test::random_rates;
+using iclmech::test::random_steps;
+using iclmech::test::relative_error;
 
 struct ssd_case {
   ssd_shape shape;

@@ -8,7 +8,7 @@
 #include "fuzz/targets.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace iclmech_tests {
+namespace iclmech::test {
 
 void PrintTo(const fuzz_target& target, std::ostream* stream) { *stream << target.name; }
 
@@ -31,4 +31,4 @@ INSTANTIATE_TEST_SUITE_P(fuzz, saved_inputs, testing::ValuesIn(fuzz_targets().be
                          [](const auto& target) { return std::string(target.param.name); });
 
 }  // namespace
-}  // namespace iclmech_tests
+}  // namespace iclmech::test

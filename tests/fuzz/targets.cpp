@@ -23,7 +23,7 @@
 #include "iclmech/task/load.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace iclmech_tests {
+namespace iclmech::test {
 namespace {
 
 // The readers map files, so the bytes become one.
@@ -155,4 +155,4 @@ void run(const fuzz_target& target, const std::string& bytes) {
   attempt([&] { target.read(bytes); });
 }
 
-}  // namespace iclmech_tests
+}  // namespace iclmech::test

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace iclmech_tests {
+namespace iclmech::test {
 
 struct fuzz_target {
   std::string_view name;
@@ -20,6 +20,6 @@ std::span<const fuzz_target> fuzz_targets();
 /// Runs one target; swallows what the library throws on purpose and lets everything else through.
 void run(const fuzz_target& target, const std::string& bytes);
 
-}  // namespace iclmech_tests
+}  // namespace iclmech::test
 
 #endif  // ICLMECH_TESTS_FUZZ_TARGETS_HPP

@@ -15,8 +15,8 @@ namespace {
 
 using iclmech::file_error;
 using iclmech::write_file_atomically;
-using iclmech_tests::read_text;
-using iclmech_tests::temporary_folder;
+using iclmech::test::read_text;
+using iclmech::test::temporary_folder;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 

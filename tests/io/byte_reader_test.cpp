@@ -16,8 +16,8 @@ using iclmech::file_error;
 using iclmech::detail::byte_reader;
 using iclmech::detail::checked_product;
 using iclmech::detail::in_quotes;
-using iclmech_tests::append;
-using iclmech_tests::append_text;
+using iclmech::test::append;
+using iclmech::test::append_text;
 using testing::ThrowsMessage;
 
 const std::string path = "some.file";

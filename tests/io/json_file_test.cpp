@@ -12,7 +12,7 @@ namespace {
 
 using iclmech::file_error;
 using iclmech::read_json_file;
-using iclmech_tests::temporary_folder;
+using iclmech::test::temporary_folder;
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;

@@ -14,7 +14,7 @@ namespace {
 
 using iclmech::file_error;
 using iclmech::mapped_file;
-using iclmech_tests::temporary_folder;
+using iclmech::test::temporary_folder;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 

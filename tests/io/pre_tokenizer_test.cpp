@@ -75,7 +75,7 @@ std::map<std::string, steps> named_steps() {
 }
 
 TEST(pre_tokenizer, splits_where_hugging_face_does) {
-  const nlohmann::json golden = iclmech_tests::read_json(iclmech_tests::tokenizer_data() / "stages.json");
+  const nlohmann::json golden = iclmech::test::read_json(iclmech::test::tokenizer_data() / "stages.json");
   const auto texts = golden.at("texts").get<std::vector<std::string>>();
   const auto known = named_steps();
   ASSERT_EQ(golden.at("pre_tokenizers").size(), known.size());

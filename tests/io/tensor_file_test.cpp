@@ -16,8 +16,8 @@
 namespace iclmech {
 namespace {
 
-using iclmech_tests::append;
-using iclmech_tests::temporary_folder;
+using iclmech::test::append;
+using iclmech::test::temporary_folder;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;

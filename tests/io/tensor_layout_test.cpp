@@ -21,7 +21,7 @@ using testing::ThrowsMessage;
 /// byte 16.
 void lay_out(std::size_t data_size, std::uint64_t alignment, const std::vector<index>& sizes,
              const std::vector<std::uint64_t>& offsets) {
-  const iclmech_tests::temporary_folder folder;
+  const iclmech::test::temporary_folder folder;
   const mapped_file file(folder.write("x", std::string(16 + data_size, '\0')));
   std::vector<tensor_entry> entries;
   std::vector<detail::tensor_place> places;

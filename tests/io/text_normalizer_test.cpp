@@ -30,7 +30,7 @@ TEST(text_normalizer, does_what_hugging_face_does) {
       {"replace", replace_normalizer{"a", "<a>"}},
       {"replace regex", replace_normalizer{unicode_regex(R"(\s+)"), "_"}},
   };
-  const nlohmann::json golden = iclmech_tests::read_json(iclmech_tests::tokenizer_data() / "stages.json");
+  const nlohmann::json golden = iclmech::test::read_json(iclmech::test::tokenizer_data() / "stages.json");
   const auto texts = golden.at("texts").get<std::vector<std::string>>();
   ASSERT_EQ(golden.at("normalizers").size(), steps.size());
   for (const auto& [name, expected] : golden.at("normalizers").items())

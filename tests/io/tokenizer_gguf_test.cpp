@@ -21,8 +21,8 @@ using iclmech::read_tokenizer_gguf;
 using iclmech::token_id;
 using iclmech::tokenizer;
 using iclmech::unsupported_error;
-using iclmech_tests::append;
-using iclmech_tests::append_text;
+using iclmech::test::append;
+using iclmech::test::append_text;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -61,7 +61,7 @@ class fields {
     return *this;
   }
   std::string file() const {
-    iclmech_tests::gguf_builder builder(0, pairs_.size());
+    iclmech::test::gguf_builder builder(0, pairs_.size());
     for (const auto& [name, bytes] : pairs_) builder.text("tokenizer.ggml." + name).data(bytes);
     return builder.bytes();
   }
@@ -82,7 +82,7 @@ class fields {
 };
 
 tokenizer read(const fields& metadata) {
-  const iclmech_tests::temporary_folder folder;
+  const iclmech::test::temporary_folder folder;
   return read_tokenizer_gguf(gguf_file(folder.write("words.gguf", metadata.file())));
 }
 

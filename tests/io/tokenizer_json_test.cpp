@@ -18,7 +18,7 @@ using iclmech::read_tokenizer_json;
 using iclmech::token_id;
 using iclmech::tokenizer;
 using iclmech::unsupported_error;
-using iclmech_tests::temporary_folder;
+using iclmech::test::temporary_folder;
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

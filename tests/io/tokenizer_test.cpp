@@ -21,15 +21,15 @@ namespace {
 using iclmech::load_tokenizer;
 using iclmech::token_id;
 using iclmech::tokenizer;
-using iclmech_tests::golden_texts;
-using iclmech_tests::temporary_folder;
-using iclmech_tests::tokenizer_data;
+using iclmech::test::golden_texts;
+using iclmech::test::temporary_folder;
+using iclmech::test::tokenizer_data;
 using ::testing::HasSubstr;
 
 /// Compares ids and decoded texts with those of Hugging Face's `tokenizers`
 /// (scripts/make_tokenizer_goldens.py).
 void expect_golden(const tokenizer& words, const std::string& golden_name) {
-  const nlohmann::json golden = iclmech_tests::read_json(tokenizer_data() / "ids" / (golden_name + ".json"));
+  const nlohmann::json golden = iclmech::test::read_json(tokenizer_data() / "ids" / (golden_name + ".json"));
   const std::vector<std::string> texts = golden_texts();
   ASSERT_EQ(golden.at("ids").size(), texts.size());
   ASSERT_GE(texts.size(), 300u);
@@ -75,7 +75,7 @@ struct real_case {
 class real_tokenizer : public ::testing::TestWithParam<real_case> {};
 
 TEST_P(real_tokenizer, gives_hugging_face_ids) {
-  const std::filesystem::path file = iclmech_tests::tokenizer_cache() / GetParam().file;
+  const std::filesystem::path file = iclmech::test::tokenizer_cache() / GetParam().file;
   if (!std::filesystem::exists(file))
     GTEST_SKIP() << file << " is not there; scripts/fetch_tokenizers.sh fetches it";
   expect_golden(load_tokenizer(file.string()), GetParam().golden);

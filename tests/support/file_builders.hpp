@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace iclmech_tests {
+namespace iclmech::test {
 
 /// Appends the little-endian bytes of a number.
 template <typename T>
@@ -96,6 +96,6 @@ class gguf_builder {
   std::string bytes_;
 };
 
-}  // namespace iclmech_tests
+}  // namespace iclmech::test
 
 #endif  // ICLMECH_TESTS_SUPPORT_FILE_BUILDERS_HPP

@@ -8,7 +8,7 @@
 
 #include "iclmech/detail/matrix.hpp"
 
-namespace iclmech_test {
+namespace iclmech::test {
 
 /// Whether y = before + x w^T up to rounding. A sum of products in float32 is in error by at most about as
 /// many roundings (2^-24) of the sum of their magnitudes as one chain of additions has steps, which is 384
@@ -33,6 +33,6 @@ inline testing::AssertionResult is_product(const iclmech::const_matrix_ref& y,
   return testing::AssertionSuccess();
 }
 
-}  // namespace iclmech_test
+}  // namespace iclmech::test
 
 #endif  // ICLMECH_TEST_SUPPORT_PRODUCT_REFERENCE_HPP

@@ -9,7 +9,7 @@
 #include "iclmech/detail/matrix.hpp"
 #include "iclmech/detail/random.hpp"
 
-namespace iclmech_test {
+namespace iclmech::test {
 
 inline iclmech::row_matrix random_matrix(iclmech::index rows, iclmech::index cols, std::uint64_t seed) {
   iclmech::detail::random_stream random{seed, iclmech::detail::stream_key("test matrix")};
@@ -19,6 +19,6 @@ inline iclmech::row_matrix random_matrix(iclmech::index rows, iclmech::index col
   });
 }
 
-}  // namespace iclmech_test
+}  // namespace iclmech::test
 
 #endif  // ICLMECH_TEST_SUPPORT_RANDOM_MATRIX_HPP

@@ -8,7 +8,7 @@
 #include "iclmech/detail/matrix.hpp"
 #include "support/random_matrix.hpp"
 
-namespace iclmech_test {
+namespace iclmech::test {
 
 /// Step sizes: at least 0.005, mostly around 0.1.
 inline iclmech::row_matrix random_steps(iclmech::index rows, iclmech::index cols, std::uint64_t seed) {
@@ -27,6 +27,6 @@ inline double relative_error(const iclmech::row_matrix& actual, const iclmech::r
   return (actual - expected).cwiseAbs().maxCoeff() / std::max(scale, 1e-30);
 }
 
-}  // namespace iclmech_test
+}  // namespace iclmech::test
 
 #endif  // ICLMECH_TEST_SUPPORT_SCAN_CASES_HPP

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace iclmech_tests {
+namespace iclmech::test {
 
 class temporary_folder {
  public:
@@ -50,6 +50,6 @@ inline std::string read_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-}  // namespace iclmech_tests
+}  // namespace iclmech::test
 
 #endif  // ICLMECH_TESTS_SUPPORT_TEMPORARY_FOLDER_HPP

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace iclmech_tests {
+namespace iclmech::test {
 
 inline std::filesystem::path tokenizer_data() {
   return std::filesystem::path(ICLMECH_TEST_DATA) / "tokenizers";
@@ -34,6 +34,6 @@ inline std::vector<std::string> golden_texts() {
   return read_json(tokenizer_data() / "strings.json").get<std::vector<std::string>>();
 }
 
-}  // namespace iclmech_tests
+}  // namespace iclmech::test
 
 #endif  // ICLMECH_TESTS_SUPPORT_TOKENIZER_GOLDENS_HPP

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "iclmech/detail/random.hpp"
 #include "support/hosts.hpp"
 
@@ -124,6 +126,38 @@ TEST_P(sweep_on, a_variant_without_edits_is_its_prompt) {
   const auto result = sweep(host_, prompts_, variants, reduce::answer_probability(answers_));
   for (std::size_t p = 0; p < 2; ++p)
     EXPECT_NEAR(result.variants[p], result.prompts[p], probability_tolerance);
+}
+
+TEST_P(sweep_on, observed_runs_show_every_prompt_and_variant) {
+  const head_id head = host_.spec().heads().front();
+  const std::vector<variant> variants{
+      {1, {add_to_stream_at(0, noise(host_.spec().d_model))}},
+      {0, {replace_head(head, noise(host_.spec().mixer(head.layer, head.mixer).d_head))}},
+      {1, {zero_head(head)}}};
+  const int last_layer = host_.spec().layer_count() - 1;
+  const auto watch_into = [last_layer](std::map<int, row_vector>& ends) {
+    return observe<hook::resid_post>(
+        [last_layer](const site& s) { return s.ends_sequence && s.layer == last_layer; },
+        [&ends](const site& s, const_activation_view x) { ends[s.sequence] = x.last_row(); });
+  };
+  std::map<int, row_vector> together;
+  sweep_observed(host_, prompts_, variants, hook_set(watch_into(together)));
+  ASSERT_EQ(together.size(), prompts_.size() + variants.size());
+
+  const auto alone = [&](int prompt, std::span<const intervention> edits) -> row_vector {
+    std::map<int, row_vector> ends;
+    hook_set both(intervention_hooks([&](int) { return edits; }), watch_into(ends));
+    host_.run(std::span(prompts_).subspan(static_cast<std::size_t>(prompt), 1), both, logit_rows::none);
+    return ends.at(0);
+  };
+  // The same sums in another order, in float32.
+  const auto expect_close = [](const row_vector& seen, const row_vector& expected) {
+    EXPECT_LT((seen - expected).norm(), 1e-4F * expected.norm());
+  };
+  for (int p = 0; p < 2; ++p) expect_close(together[p], alone(p, {}));
+  for (std::size_t v = 0; v < variants.size(); ++v)
+    expect_close(together[2 + static_cast<int>(v)], alone(variants[v].prompt, variants[v].edits));
+  EXPECT_GT((together[2] - together[1]).norm(), 1e-2F * together[1].norm());
 }
 
 INSTANTIATE_TEST_SUITE_P(models, sweep_on, ::testing::ValuesIn(test::golden_models),

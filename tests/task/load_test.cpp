@@ -149,7 +149,7 @@ TEST(parse_task, names_the_line_and_column_of_a_table_that_is_wrong) {
 }
 
 TEST(load_task, takes_the_format_from_the_extension) {
-  const iclmech_tests::temporary_folder folder;
+  const iclmech::test::temporary_folder folder;
   EXPECT_EQ(load_task(folder.write("verbs.JSONL", "{\"input\": \"go\", \"output\": \"went\"}\n")).name,
             "verbs");
   EXPECT_EQ(load_task(folder.write("nouns.tsv", "input\toutput\na\tb\n")).name, "nouns");

@@ -54,7 +54,7 @@ class task_registry : public ::testing::Test {
     folder_.write("second/tasks/nouns.json", R"([{"input": "cat", "output": "cats"}])");
   }
 
-  iclmech_tests::temporary_folder folder_;
+  iclmech::test::temporary_folder folder_;
   data_directory_variable variable_{(folder_.path() / "first").string() +
                                     "::" + (folder_.path() / "second").string()};
 };

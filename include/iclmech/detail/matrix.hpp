@@ -25,6 +25,10 @@ using matrix_view = Eigen::Map<row_matrix, Eigen::Unaligned, Eigen::OuterStride<
 using const_matrix_ref = Eigen::Ref<const row_matrix, 0, Eigen::OuterStride<>>;
 using matrix_ref = Eigen::Ref<row_matrix, 0, Eigen::OuterStride<>>;
 
+/// Memory whose alignment does not depend on chance: Eigen sums from the first aligned number on, so that
+/// results would otherwise differ in the last bit from one allocation to the next.
+using aligned_floats = std::vector<float, Eigen::aligned_allocator<float>>;
+
 }  // namespace iclmech
 
 #endif  // ICLMECH_DETAIL_MATRIX_HPP

@@ -48,10 +48,16 @@ inline void set_thread_count(int count) noexcept {
 
 namespace detail {
 
+/// Multiply-adds, or as much other work, that one thread does in about the time it takes to wake another one.
+inline constexpr index shareable_work = 1 << 20;
+
+/// How many threads should share so much work.
+inline int threads_for(index work) noexcept { return work < shareable_work ? 1 : thread_count(); }
+
 /// Calls `f(i)` once for every i in [0, n), in any order and on up to `threads` threads; items are handed out
 /// one by one, so they should be coarse (tens of microseconds). Rethrows the first exception after the loop.
 template <typename F>
-void parallel_for(index n, const F& f, int threads = thread_count()) {
+void parallel_for(index n, int threads, const F& f) {
   threads = static_cast<int>(std::min<index>(n, threads));
   if (threads <= 1) {
     for (index i = 0; i < n; ++i) f(i);
@@ -70,6 +76,11 @@ void parallel_for(index n, const F& f, int threads = thread_count()) {
   }
   if (failure) std::rethrow_exception(failure);
 #endif
+}
+
+template <typename F>
+void parallel_for(index n, const F& f) {
+  parallel_for(n, thread_count(), f);
 }
 
 /// Calls `f(begin, end)` on contiguous pieces that cover [0, n), none smaller than `grain` items unless n is.

@@ -10,10 +10,6 @@
 
 namespace iclmech {
 
-/// Memory whose alignment does not depend on chance: Eigen sums from the first aligned number on, so that
-/// results would otherwise differ in the last bit from one allocation to the next.
-using aligned_floats = std::vector<float, Eigen::aligned_allocator<float>>;
-
 /// A growing row-major matrix: `shape` fixes width and capacity for a run, `rows` and `block` view its rows.
 class activation_buffer {
  public:

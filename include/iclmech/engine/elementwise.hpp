@@ -94,7 +94,9 @@ inline void softmax(std::span<float> row) {
     values.setZero();
     return;
   }
-  values = (values > -std::numeric_limits<float>::infinity()).select((values - top).exp(), 0.0F);
+  values = (values - top).exp();
+  // Vectorised, as select() is not: the exponential of -infinity comes out as the smallest number it knows.
+  for (float& value : row) value = value < 2 * std::numeric_limits<float>::min() ? 0.0F : value;
   values /= values.sum();
 }
 

@@ -58,7 +58,7 @@ inline void multiply_portable(const const_matrix_ref& x, const stored_matrix& w,
   static_cast<void>(one_thread);
 #endif
   constexpr index chunk = 64;
-  parallel_for((w.rows + chunk - 1) / chunk, [&](index i) {
+  parallel_for((w.rows + chunk - 1) / chunk, threads_for(x.rows() * w.rows * w.cols), [&](index i) {
     const index first = i * chunk, count = std::min(chunk, w.rows - first);
     static thread_local std::vector<float> decoded;
     const index room = stored_matrix::decoded_size(w.cols);

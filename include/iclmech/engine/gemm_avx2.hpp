@@ -26,7 +26,7 @@ inline constexpr index max_blocks = 48;        ///< row blocks of a task: 288 Ki
 inline constexpr index row_depth = 1024;       ///< columns of a piece when there are few rows of X
 inline constexpr index few_rows = 4;           ///< from here on tiles are faster than scalar products
 inline constexpr index tasks_per_thread = 4;   ///< so that none waits long for the last one
-inline constexpr index serial_work = 1 << 16;  ///< multiplications that are not worth waking a thread for
+inline constexpr index fill_grain = 1 << 16;   ///< numbers of X that are worth rearranging in parts
 
 inline index piece(index remaining) { return remaining <= max_panel_depth ? remaining : panel_depth; }
 
@@ -166,17 +166,14 @@ inline void multiply_rows(const const_matrix_ref& x, const stored_matrix& w, ind
 
 /// Y (+)= X W^T; the shapes fit and none is empty.
 inline void multiply(const const_matrix_ref& x, const stored_matrix& w, matrix_ref y, bool accumulate) {
-  const int threads = x.rows() * w.rows * w.cols < serial_work ? 1 : thread_count();
+  const int threads = threads_for(x.rows() * w.rows * w.cols);
   if (x.rows() < few_rows) {
     const index quads = (w.rows + 3) / 4;
     const index tasks = std::min<index>(quads, threads == 1 ? 1 : 4 * threads);
-    parallel_for(
-        tasks,
-        [&](index i) {
-          multiply_rows(x, w, 4 * (quads * i / tasks), std::min(w.rows, 4 * (quads * (i + 1) / tasks)), y,
-                        accumulate);
-        },
-        threads);
+    parallel_for(tasks, threads, [&](index i) {
+      multiply_rows(x, w, 4 * (quads * i / tasks), std::min(w.rows, 4 * (quads * (i + 1) / tasks)), y,
+                    accumulate);
+    });
     return;
   }
 
@@ -186,23 +183,20 @@ inline void multiply(const const_matrix_ref& x, const stored_matrix& w, matrix_r
   const std::size_t needed = static_cast<std::size_t>(blocks * tile_rows * x.cols());
   if (memory.size() < needed) memory.resize(needed);
   interleaved.values = memory.data();
-  const index fills = std::clamp<index>(x.size() / serial_work, 1, threads);
-  parallel_for(
-      fills, [&](index i) { interleaved.fill(x, blocks * i / fills, blocks * (i + 1) / fills); }, threads);
+  const index fills = std::clamp<index>(x.size() / fill_grain, 1, threads);
+  parallel_for(fills, threads,
+               [&](index i) { interleaved.fill(x, blocks * i / fills, blocks * (i + 1) / fills); });
 
   // A task has no more rows than fit into the second-level cache, and few only where panels are scarce.
   const index panels = (w.rows + panel_width - 1) / panel_width;
   const index groups = std::min<index>(panels, tasks_per_thread * threads);
   const index parts = std::max((blocks + max_blocks - 1) / max_blocks,
                                std::clamp<index>(2 * threads / groups, 1, (blocks + 3) / 4));
-  parallel_for(
-      groups * parts,
-      [&](index i) {
-        const index g = i / parts, part = i % parts;
-        multiply_panels(interleaved, blocks * part / parts, blocks * (part + 1) / parts, w,
-                        panels * g / groups, panels * (g + 1) / groups, y, accumulate);
-      },
-      threads);
+  parallel_for(groups * parts, threads, [&](index i) {
+    const index g = i / parts, part = i % parts;
+    multiply_panels(interleaved, blocks * part / parts, blocks * (part + 1) / parts, w, panels * g / groups,
+                    panels * (g + 1) / groups, y, accumulate);
+  });
 }
 
 }  // namespace iclmech::detail::avx2

@@ -110,11 +110,12 @@ inline void ssd_scan(const ssd_shape& shape, const const_matrix_ref& x, const co
   if (T == 0) return;
   if (T == 1) return detail::ssd_single_step(shape, x, dt, A, B, C, D, state, y);
 
+  const int threads = detail::threads_for(T * shape.heads * P * N);
   // C_t . B_s inside each chunk, once per group: its heads differ only in the decays.
   chunk = std::clamp<index>(chunk, 1, T);
   matrix_view scores(detail::scratch_floats<struct ssd_scores>(T * G * chunk), T, G * chunk,
                      Eigen::OuterStride<>(G * chunk));
-  detail::parallel_for((T + chunk - 1) / chunk, [&](index block) {
+  detail::parallel_for((T + chunk - 1) / chunk, threads, [&](index block) {
     const index start = block * chunk, rows = std::min(chunk, T - start);
     for (index g = 0; g < G; ++g) {
       scores.block(start, g * chunk, rows, rows).noalias() =
@@ -122,7 +123,7 @@ inline void ssd_scan(const ssd_shape& shape, const const_matrix_ref& x, const co
     }
   });
 
-  detail::parallel_for(shape.heads, [&](index h) {
+  detail::parallel_for(shape.heads, threads, [&](index h) {
     const index g = shape.group_of(h);
     Eigen::Map<row_matrix> S(state + h * P * N, P, N);
     const index wide = std::max(N, P);

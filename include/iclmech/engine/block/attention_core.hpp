@@ -157,9 +157,12 @@ void attend(forward_pass<H>& pass, int layer, const attention_config& a, matrix_
     }
   }
 
+  index keys = 0;
+  for (const segment& s : pass.segments()) keys = std::max(keys, s.first_position + s.rows);
+  const index work = q.rows() * keys * a.heads * (a.d_key + a.d_value);
   const auto single = static_cast<index>(plan.single.size());
   const index items = single + plan.group_count;
-  detail::parallel_for(items * a.heads, [&](index task) {
+  detail::parallel_for(items * a.heads, detail::threads_for(work), [&](index task) {
     const index head = task % a.heads;
     const index item = task / a.heads;
     auto head_z = z.middleCols(head * a.d_value, a.d_value);
