@@ -1,6 +1,6 @@
 """The same work in Python tools, in llama.cpp and in iclmech, both sides in one run, on the same model file and threads.
 
-    peers.py IN_BUILD_FOLDER MODEL.gguf PROMPTS.json     prints the tables
+    peers.py IN_BUILD_FOLDER MODEL.gguf [PROMPTS.json]   prints the tables; without prompts, of forward passes alone
     peers.py --side NAME MODEL.gguf PROMPTS.json|TOKENS  one side, in a process of its own: prints JSON
 
 PROMPTS.json is what `iclmech aie --prompts` takes: mean head outputs come from its clean prompts, and every head is
@@ -213,10 +213,15 @@ def best(commands, repeats):
     return results
 
 
-def main():
-    build, gguf, prompts = sys.argv[1:4]
+def main(build, gguf, prompts=None):
     program = os.path.join(build, "benchmarks", "iclmech-peer")
     self = [sys.executable, os.path.abspath(__file__), "--side"]
+    if prompts:
+        compare_sweeps(program, self, gguf, prompts)
+    compare_forwards(program, self, gguf)
+
+
+def compare_sweeps(program, self, gguf, prompts):
     # Python loads a GGUF file as float32 and knows no packed weights: the fast mode is the like-for-like side.
     ours = {"iclmech": [program, "sweep", gguf, prompts], "iclmech, low memory": [program, "sweep", gguf, prompts, "low-memory"]}
     slow = best({name: self + [name, gguf, prompts] for name in loop_sides}, 1)
@@ -234,7 +239,10 @@ def main():
         effects = r["effects"] if "effects" in r else dict(enumerate(r["cie"]))
         worst = max(abs(mine["cie"][int(i)] - e) for i, e in effects.items())
         print(f"| {name} | {r['seconds']:.3f} | {r['seconds'] / mine['seconds']:.2f} | {r['megabytes']:.0f} | {worst:.1e} |")
-    print("\nOne forward pass, the last position's logits\n")
+
+
+def compare_forwards(program, self, gguf):
+    print(f"\nOne forward pass of {os.path.basename(gguf)}, the last position's logits, {threads} threads\n")
     print("| tokens | side | seconds | times iclmech |")
     print("|---|---|---|---|")
     for tokens in (78, 256):
@@ -249,7 +257,7 @@ def main():
 if __name__ == "__main__":
     if len(sys.argv) == 5 and sys.argv[1] == "--side":
         one_side(*sys.argv[2:])
-    elif len(sys.argv) == 4:
-        main()
+    elif len(sys.argv) in (3, 4):
+        main(*sys.argv[1:])
     else:
         sys.exit(__doc__)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Prints how long the same work takes in Python tools, llama.cpp and iclmech; sets up a Python environment of its own.
 #
-#   benchmarks/peers/run.sh MODEL.gguf PROMPTS.json
+#   benchmarks/peers/run.sh MODEL.gguf [PROMPTS.json]
 #
+# Without prompts, forward passes alone are compared.
 # The float32 model must fit into memory three times over. Set PEERS_PYTHON to use an environment that has torch,
 # transformers, accelerate, gguf and, for their lines of the table, nnsight, transformer-lens and llama-cpp-python.
 set -euo pipefail
