@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "iclmech/hook/recorder.hpp"
-#include "support/golden_tensors.hpp"
+#include "support/edited_host.hpp"
+#include "support/golden_scans.hpp"
 
 namespace iclmech {
 namespace {
@@ -57,33 +57,84 @@ INSTANTIATE_TEST_SUITE_P(models, patterns_of, ::testing::ValuesIn(test::golden_m
                          [](const auto& instance) { return instance.param; });
 
 // The effective attention of a scan times its input, plus the skip, is the scan's output (1e-4 of the largest
-// value).
-class scan_rebuilt : public ::testing::TestWithParam<std::string> {};
+// value: float32 sums of other lengths).
+class scan_rebuilt : public ::testing::TestWithParam<std::string> {
+ protected:
+  scan_rebuilt() : inner_(test::golden_host(GetParam())), prompt_(test::some_tokens(inner_.spec(), 15, 9)) {}
 
-TEST_P(scan_rebuilt, from_the_effective_attention_of_mamba2_heads) {
-  any_host host = test::golden_host(GetParam());
-  const std::vector<token_sequence> prompt{test::some_tokens(host.spec(), 15, 9)};
-  activation_recorder recorder(find_hook_places(host.spec(), "*hook_conv,*hook_recurrence_out"));
-  host.run(prompt, recorder, logit_rows::none);
-  const auto seen = recorder.take();
-  for_each_head_pattern(host, prompt[0], [&](head_id id, const row_matrix& alpha) {
-    if (id.mixer != mixer_kind::mamba2) return;
-    const index P = host.spec().mixer(id.layer, id.mixer).d_head;
-    const auto matrix = [&](hook point) {
-      const recorded_activation& a = seen.at(hook_name({point, id.layer, id.mixer}));
-      return const_matrix_view(a.values.data(), 15, static_cast<index>(a.values.size()) / 15,
-                               Eigen::OuterStride<>(static_cast<index>(a.values.size()) / 15));
+  template <class Host>
+  void expect_rebuilt(Host& host, step_factor factor) const {
+    std::map<head_id, head_scan> scans;
+    for_each_head_scan(host, prompt_, [&](head_id id, const head_scan& scan) { scans[id] = scan; });
+    for_each_head_pattern(
+        host, prompt_,
+        [&](head_id id, const row_matrix& pattern) {
+          if (is_state_space(id.mixer)) expect_rebuilt(host, id, scans.at(id), pattern, factor);
+        },
+        factor);
+    EXPECT_FALSE(scans.empty());
+  }
+
+  any_host inner_;
+  token_sequence prompt_;
+
+ private:
+  template <class Host>
+  void expect_rebuilt(Host& host, head_id id, const head_scan& scan, const row_matrix& pattern,
+                      step_factor factor) const {
+    const mixer_spec& mixer = host.spec().mixer(id.layer, id.mixer);
+    const index width = mixer.d_head, first = id.head * width;
+    const auto head_of = [&](hook point) -> row_matrix {
+      return test::shown(host, prompt_, {point, id.layer, id.mixer}).middleCols(first, width);
     };
-    const row_matrix x = matrix(hook::conv).middleCols(id.head * P, P),
-                     y = matrix(hook::recurrence_out).middleCols(id.head * P, P);
-    const row_matrix rest = y - alpha * x;  // D x, with one D for the head
-    const float D = (rest.array() * x.array()).sum() / x.squaredNorm();
-    EXPECT_LE((rest - D * x).cwiseAbs().maxCoeff(), 1e-4F * std::max(1.0F, y.cwiseAbs().maxCoeff()))
-        << host.spec().label(id);
-  });
+    row_matrix x = head_of(hook::conv);
+    const row_vector skip = test::golden_skip(GetParam(), id.layer, mixer.width()).segment(first, width);
+    const row_matrix expected = head_of(hook::recurrence_out) - x * skip.asDiagonal();
+    const float limit = 1e-4F * std::max(1.0F, expected.cwiseAbs().maxCoeff());
+    if (factor == step_factor::left_out) {
+      for (index c = 0; c < width; ++c)
+        x.col(c).array() *= scan.dt.col(id.mixer == mixer_kind::mamba2 ? 0 : c).array();
+    }
+    ASSERT_TRUE(pattern.allFinite()) << host.spec().label(id);
+    ASSERT_EQ(pattern.rows(), x.rows());
+    for (index t = 0; t < x.rows(); ++t) {
+      const row_matrix alpha = channel_attention(scan, t, factor), before = x.topRows(t + 1);
+      const row_vector rebuilt = id.mixer == mixer_kind::mamba2
+                                     ? row_vector(alpha.col(0).transpose() * before)
+                                     : row_vector(alpha.cwiseProduct(before).colwise().sum());
+      EXPECT_LE((rebuilt - expected.row(t)).cwiseAbs().maxCoeff(), limit)
+          << host.spec().label(id) << " at " << t;
+      const row_vector mean = alpha.rowwise().mean().transpose();
+      EXPECT_LE((pattern.row(t).head(t + 1) - mean).cwiseAbs().maxCoeff(),
+                1e-5F * std::max(1.0F, mean.cwiseAbs().maxCoeff()))
+          << host.spec().label(id) << " at " << t;
+    }
+  }
+};
+
+TEST_P(scan_rebuilt, from_the_effective_attention_of_heads_and_channels) {
+  expect_rebuilt(inner_, step_factor::included);
 }
 
-INSTANTIATE_TEST_SUITE_P(models, scan_rebuilt, ::testing::Values("mamba2", "zamba2"),
+TEST_P(scan_rebuilt, from_the_effective_attention_without_the_step_size) {
+  expect_rebuilt(inner_, step_factor::left_out);
+}
+
+// A strongly negative input of the softplus underflows to a step size of zero, whose decay says nothing of A.
+TEST_P(scan_rebuilt, where_the_first_step_size_is_zero) {
+  test::edited_host host(inner_,
+                         edit<hook::dt>([](const site&, activation_view dt) { dt.row(0).setZero(); }));
+  expect_rebuilt(host, step_factor::included);
+  expect_rebuilt(host, step_factor::left_out);
+}
+
+TEST_P(scan_rebuilt, where_every_step_size_is_zero) {
+  test::edited_host host(inner_,
+                         edit<hook::dt>([](const site&, activation_view dt) { dt.matrix().setZero(); }));
+  expect_rebuilt(host, step_factor::included);
+}
+
+INSTANTIATE_TEST_SUITE_P(models, scan_rebuilt, ::testing::ValuesIn(test::state_space_models),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace
