@@ -1,4 +1,5 @@
-// State-space taps: they can be looked at and written, alike in a prompt and in one-token decoding.
+// State-space taps, and what leaves their mixers: they can be looked at and written, alike in a prompt and in
+// one-token decoding.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,8 @@ namespace {
 
 /// float32 sums in another order: what forming the decays and writes explicitly may move the logits by.
 constexpr float same = 1e-5F;
+/// The same in decoding, where every matrix product has one row: what that adds up to in the last layers.
+constexpr float alike = 3 * same;
 
 /// Everything that one place shows in a run, rows of all firings below each other; states of every position.
 struct tap {
@@ -54,6 +57,26 @@ struct scale_tap {
   }
 };
 
+/// The same of every point for the row of one position, however many rows a run shows at once.
+struct scale_position {
+  hook_place place;
+  float factor;
+  index position;
+
+  static constexpr bool observes(hook) { return false; }
+  static constexpr bool edits(hook) { return true; }
+  bool wants(const site& s) const {
+    return place.holds(s) && (s.point != hook::ssm_state || s.first_position == position);
+  }
+  void fire(const site& s, activation_view view) const {
+    if (!wants(s)) return;
+    if (s.point == hook::ssm_state) return scale_tap{place, factor, position}.fire(s, view);
+    const index row = position - s.first_position;
+    if (row < 0 || row >= view.rows()) return;
+    for (index c = 0; c < view.row_size(); c += 2) view.row(row)[c] *= factor;
+  }
+};
+
 class state_space_taps : public ::testing::TestWithParam<std::string> {
  protected:
   state_space_taps() : host_(test::golden_host(GetParam())), ids_(test::some_tokens(host_.spec(), 9, 21)) {
@@ -71,7 +94,9 @@ class state_space_taps : public ::testing::TestWithParam<std::string> {
   std::vector<hook_place> taps() const {
     std::vector<hook_place> found;
     for (const hook_place& place : hook_places(host_.spec()))
-      if (describe(place.point).scope == hook_scope::state_space) found.push_back(place);
+      if (describe(place.point).scope == hook_scope::state_space || place.point == hook::z ||
+          place.point == hook::mixer_out)
+        found.push_back(place);
     return found;
   }
 
@@ -139,8 +164,28 @@ TEST_P(state_space_taps, fire_alike_when_decoding) {
     ASSERT_EQ(one_by_one.positions, together.positions) << hook_name(place);
     for (std::size_t i = 0; i < together.rows.size(); ++i)
       EXPECT_LE((one_by_one.rows[i] - together.rows[i]).cwiseAbs().maxCoeff(),
-                same * std::max(1.0F, together.rows[i].cwiseAbs().maxCoeff()))
+                alike * std::max(1.0F, together.rows[i].cwiseAbs().maxCoeff()))
           << hook_name(place) << " at " << together.positions[i];
+  }
+}
+
+// Position 5 is a step of its own when decoding; what the edit leaves in caches is what later steps go on
+// from.
+TEST_P(state_space_taps, an_edit_in_decoding_equals_the_same_edit_in_a_prompt) {
+  constexpr index together = 3, edited = 5;
+  const float limit = alike * std::max(1.0F, plain_.cwiseAbs().maxCoeff());
+  for (const hook_place& place : taps()) {
+    scale_position half_gone{place, 0.0F, edited};
+    const row_matrix prompt = run(half_gone).bottomRows(std::ssize(ids_) - together + 1);
+    any_hooks erased(half_gone);
+    const row_matrix steps = test::golden_decoded(GetParam(), ids_, together, erased);
+    ASSERT_EQ(steps.rows(), prompt.rows());
+    EXPECT_LE((steps - prompt).cwiseAbs().maxCoeff(), limit) << hook_name(place);
+    const row_matrix change = steps - plain_.bottomRows(steps.rows());
+    const index before = edited - together + 1;  // steps that end before the edit
+    EXPECT_LE(change.topRows(before).cwiseAbs().maxCoeff(), limit) << hook_name(place);
+    EXPECT_GT(change.bottomRows(change.rows() - before).cwiseAbs().maxCoeff(), 3.0F * limit)
+        << hook_name(place);
   }
 }
 
