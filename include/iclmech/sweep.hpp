@@ -305,7 +305,7 @@ void sweep_observed(Host& h, prompt_batch prompts, std::span<const variant> vari
   }
   const auto run = [&](std::size_t sequence, std::size_t prompt, std::span<const intervention> edits) {
     hook_set both(intervention_hooks([&](int) { return edits; }),
-                  detail::renumbered{hooks_ref(watch), static_cast<int>(sequence)});
+                  detail::renumbered<hooks_ref<Watch>>{hooks_ref(watch), static_cast<int>(sequence)});
     h.run(prompts.subspan(prompt, 1), both, logit_rows::none);
   };
   for (std::size_t p = 0; p < prompts.size(); ++p) run(p, p, {});
