@@ -18,9 +18,9 @@ namespace {
 using metadata_value = std::variant<std::uint32_t, std::int32_t, float, bool, std::string>;
 using metadata = std::map<std::string, metadata_value>;
 
-/// A file of that metadata whose only tensor is an embedding of 5 tokens, `width` wide.
-std::string gguf_bytes(const metadata& pairs, std::uint64_t width = 8) {
-  iclmech::test::gguf_builder file(1, pairs.size());
+/// The beginning of a file of that metadata, up to the list of its tensors.
+test::gguf_builder gguf_header(const metadata& pairs, std::uint64_t tensors) {
+  test::gguf_builder file(tensors, pairs.size());
   for (const auto& [key, value] : pairs) {
     constexpr std::uint32_t types[]{4, 5, 6, 7, 8};
     file.key(key, types[value.index()]);
@@ -33,6 +33,12 @@ std::string gguf_bytes(const metadata& pairs, std::uint64_t width = 8) {
         },
         value);
   }
+  return file;
+}
+
+/// A file of that metadata whose only tensor is an embedding of 5 tokens, `width` wide.
+std::string gguf_bytes(const metadata& pairs, std::uint64_t width = 8) {
+  test::gguf_builder file = gguf_header(pairs, 1);
   file.tensor("token_embd.weight", {width, 5}, 0, 0).pad();
   return file.data(std::string(width * 5 * 4, '\0')).bytes();
 }
@@ -208,6 +214,34 @@ TEST(gguf_config, refuses_what_it_cannot_compute) {
   EXPECT_EQ(error_of(with(falcon, "mamba.ssm.dt_b_c_rms", true)),
             "metadata 'mamba.ssm.dt_b_c_rms': is true: mixers that norm their step sizes, B and C are not "
             "supported");
+}
+
+// Divisors of the rotary frequencies, one for each pair of channels.
+
+TEST(gguf_config, rope_divisors_must_be_as_many_as_pairs) {
+  const metadata pairs = with(llama(), "llama.attention.key_length", 8U);
+  const auto config_with = [&pairs](std::uint64_t divisors) {
+    const iclmech::test::temporary_folder folder;
+    test::gguf_builder file = gguf_header(pairs, 2);
+    file.tensor("token_embd.weight", {8, 5}, 0, 0).tensor("rope_freqs.weight", {divisors}, 0, 160).pad();
+    file.data(std::string(160, '\0')).data(test::float_bytes({1.0F, 2.0F, 4.0F, 8.0F, 16.0F}));
+    const std::string path = folder.write("model.gguf", file.bytes());
+    try {
+      return std::pair(read_gguf_config(gguf_file(path)).layers[0].attention->rope->divisors, std::string());
+    } catch (const file_error& e) {
+      const std::string message = e.what();
+      EXPECT_TRUE(message.starts_with(path + ": ")) << message;
+      return std::pair(std::vector<float>{}, message.substr(path.size() + 2));
+    }
+  };
+  EXPECT_EQ(config_with(4), std::pair(std::vector<float>{1.0F, 2.0F, 4.0F, 8.0F}, std::string()));
+  for (const std::uint64_t count : {3U, 5U}) {
+    const std::string error = config_with(count).second;
+    EXPECT_TRUE(error.starts_with("tensor 'rope_freqs.weight' (byte ")) << error;
+    EXPECT_TRUE(error.ends_with("): has the shape [" + std::to_string(count) +
+                                "], but the model's description asks for [4]"))
+        << error;
+  }
 }
 
 }  // namespace

@@ -84,8 +84,9 @@ inline rope_config gguf_rope(const gguf_fields& f, int head_dim, double theta) {
     f.fail("rope.scaling.type", "'" + scaling + "' is not supported: none and linear are");
   }
   // Llama 3's scaling comes as divisors of the frequencies, one per pair.
-  if (const tensor_entry* divisors = f.file().tensors().find("rope_freqs.weight"))
-    rope.divisors = f.file().tensors().read(*divisors);
+  const tensor_file& tensors = f.file().tensors();
+  if (tensors.find("rope_freqs.weight") != nullptr)
+    rope.divisors = tensors.read(tensors.require("rope_freqs.weight", {head_dim / 2}));
   return rope;
 }
 
