@@ -31,7 +31,14 @@ inline model_config read_model_config(const std::string& path, const load_option
   config.name = fs::path(path).filename().empty() ? fs::path(path).parent_path().filename().string()
                                                   : fs::path(path).filename().string();
   if (config.arch == architecture::mamba)
-    for (layer_config& layer : config.layers) layer.state_space->heads = options.mamba1_heads;
+    for (layer_config& layer : config.layers) {
+      const int channels = layer.state_space->d_inner, heads = options.mamba1_heads;
+      if (heads <= 0 || channels % heads != 0)
+        throw argument_error("mamba1_heads (--mamba-groups on the command line) is " + std::to_string(heads) +
+                             ": the mixers of " + path + " have " + std::to_string(channels) +
+                             " inner channels, set it to a divisor of that");
+      layer.state_space->heads = heads;
+    }
   check(config);
   return config;
 }
