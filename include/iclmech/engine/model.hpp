@@ -49,6 +49,7 @@ class model_builder {
                              : source_.has("model.embed_tokens.weight") || source_.how().gguf
                                  ? "model."
                                  : "language_model.model.";
+    require_biases(root);
     const std::string embedding =
         state_space ? source_.any_of({root + "embeddings.weight", root + "embedding.weight"})
                     : root + "embed_tokens.weight";
@@ -153,6 +154,51 @@ class model_builder {
 
   linear projection(const std::string& name, index out, index in) const {
     return {source_.weight(name + ".weight", out, in), source_.optional_values(name + ".bias", out), {}, {}};
+  }
+
+  // Biases that contradict the description are noticed before anything is read.
+  void require_biases(const std::string& root) const {
+    const bias_rules& rules = config().biases;
+    const auto require = [this](const bias_rule& rule, const std::string& at,
+                                std::initializer_list<const char*> weights) {
+      if (!rule.expected) return;
+      for (const char* weight : weights)
+        source_.require_presence(at + weight + ".bias", *rule.expected, rule.reason);
+    };
+    const auto require_mixer = [&](const std::string& at) {
+      require(rules.convolution, at, {"conv1d"});
+      require(rules.mixer, at, {"in_proj", "out_proj"});
+    };
+    const auto require_attention = [&](const std::string& at) {
+      require(rules.attention_input, at, {"q_proj", "k_proj", "v_proj"});
+      require(rules.attention_output, at, {"o_proj"});
+    };
+    for (std::size_t l = 0; l < config().layers.size(); ++l) {
+      const std::string at = root + "layers." + std::to_string(l) + ".";
+      switch (config().arch) {
+        case architecture::llama:
+        case architecture::qwen2:
+        case architecture::gemma3:
+          require_attention(at + "self_attn.");
+          require(rules.mlp, at + "mlp.", {"gate_proj", "up_proj", "down_proj"});
+          break;
+        case architecture::mamba:
+        case architecture::mamba2:
+          require_mixer(at + "mixer.");
+          break;
+        case architecture::zamba2:
+          require_mixer(at + (config().layers[l].attention ? "mamba_decoder.mamba." : "mamba."));
+          if (!config().layers[l].attention) break;
+          require(rules.attention_output, at, {"linear"});
+          require_attention(shared_home(l) + "self_attn.");
+          require(rules.mlp, shared_home(l) + "feed_forward.", {"gate_up_proj", "down_proj"});
+          break;
+        case architecture::hymba:
+          require_mixer(at + "mamba.");
+          require(rules.mlp, at + "moe.experts.0.", {"gate_proj", "up_proj", "down_proj"});
+          break;
+      }
+    }
   }
 
   int rope(const attention_config& a) {
@@ -280,8 +326,22 @@ class model_builder {
 
   // A shared block that is missing is noticed before anything is read.
   void require_shared_blocks() const {
-    for (std::size_t l = 0; l < config().layers.size(); ++l)
-      if (config().layers[l].shared_block >= 0) source_.require(shared_home(l) + "input_layernorm.weight");
+    int blocks = 0;
+    std::string hybrids;
+    for (std::size_t l = 0; l < config().layers.size(); ++l) {
+      if (config().layers[l].shared_block < 0) continue;
+      blocks = std::max(blocks, config().layers[l].shared_block + 1);
+      hybrids += (hybrids.empty() ? "" : ",") + std::to_string(l);
+    }
+    for (std::size_t l = 0; l < config().layers.size(); ++l) {
+      const int block = config().layers[l].shared_block;
+      if (block < 0) continue;
+      source_.require_presence(shared_home(l) + "input_layernorm.weight", true,
+                               "layer " + std::to_string(l) + " uses shared block " + std::to_string(block) +
+                                   ", which the first layer that uses it must hold: num_mem_blocks is " +
+                                   std::to_string(blocks) + ", hybrid_layer_ids (or the hybrid layers of " +
+                                   "layers_block_type) are [" + hybrids + "]");
+    }
   }
 
   shared_attention_block shared_block(const std::string& at, std::size_t l) {

@@ -76,6 +76,21 @@ struct layer_config {
   int shared_use = -1;    ///< and which of its uses this is (the adapter slot)
 };
 
+/// Whether weights of one kind have a bias, and what says so.
+struct bias_rule {
+  std::optional<bool> expected;  ///< unset: a bias is used wherever the weights hold one
+  std::string reason;            ///< what expects it, for messages: "config.json says attention_bias: true"
+};
+
+/// The rule of each kind of weights.
+struct bias_rules {
+  bias_rule attention_input;   ///< queries, keys and values
+  bias_rule attention_output;  ///< attention's output projection; also what joins a shared block to a layer
+  bias_rule mlp;
+  bias_rule convolution;  ///< of state-space mixers
+  bias_rule mixer;        ///< input and output projection of state-space mixers
+};
+
 /// Everything about a model but its weights.
 struct model_config {
   architecture arch = architecture::llama;
@@ -95,6 +110,7 @@ struct model_config {
   int memory_tokens = 0;            ///< Hymba
   int adapter_rank = 0;             ///< Zamba2: rank of the adapters of each use of a shared block
   bool attention_adapters = false;  ///< Zamba2: adapters also at queries, keys and values
+  bias_rules biases;
   std::vector<layer_config> layers;
 };
 

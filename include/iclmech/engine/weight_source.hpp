@@ -89,8 +89,13 @@ class weight_source {
   const options& how() const { return options_; }
   bool has(const std::string& name) const { return file_->find(stored(name)) != nullptr; }
 
-  /// @throws file_error, which lists similar names, if the file has no such tensor.
-  void require(const std::string& name) const { file_->require(stored(name)); }
+  /// @throws file_error unless the file has such a tensor exactly if it is `expected`; the message ends with
+  /// `reason`, which says what expects that.
+  void require_presence(const std::string& name, bool expected, const std::string& reason) const {
+    if (has(name) == expected) return;
+    throw file_error(file_->path(), "tensor " + detail::in_quotes(stored(name)),
+                     (expected ? "is missing, but " : "is in the file, but ") + reason);
+  }
 
   /// The first of several names that the file has, or the first if it has none.
   std::string any_of(std::initializer_list<std::string> names) const {
@@ -155,6 +160,7 @@ class weight_source {
     // GGUF stores some vectors in groups, [groups, size/groups].
     const bool grouped = options_.gguf && shape.size() == 1 && entry.size() == wanted;
     if (!grouped && squeezed(entry.shape) != squeezed(shape)) file_->require(entry.name, shape);  // throws
+    file_->require_reals(entry);
     return entry;
   }
 

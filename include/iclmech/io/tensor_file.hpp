@@ -140,9 +140,15 @@ class tensor_file {
     return require(name, std::span<const index>(shape.begin(), shape.size()));
   }
 
+  /// Throws file_error if the tensor does not hold reals.
+  void require_reals(const tensor_entry& entry) const {
+    if (!holds_reals(entry.type)) fail_type(entry, "real numbers");
+  }
+
   /// All elements as float32, last dimension fastest. Throws file_error if the tensor does not hold reals.
   std::vector<float> read(const tensor_entry& entry) const {
-    std::vector<float> values(static_cast<std::size_t>(checked_reals(entry)));
+    require_reals(entry);
+    std::vector<float> values(static_cast<std::size_t>(entry.size()));
     dequantize(entry.type, entry.data.data(), entry.size(), values.data());
     return values;
   }
@@ -150,7 +156,8 @@ class tensor_file {
   /// The elements as a matrix of float32: columns are the last dimension, rows all others together (a vector
   /// becomes one row). Throws file_error if the tensor does not hold reals.
   row_matrix read_matrix(const tensor_entry& entry) const {
-    const index size = checked_reals(entry);
+    require_reals(entry);
+    const index size = entry.size();
     const index columns = entry.shape.empty() ? 1 : entry.shape.back();
     row_matrix values(columns == 0 ? 0 : size / columns, columns);
     dequantize(entry.type, entry.data.data(), size, values.data());
@@ -207,11 +214,6 @@ class tensor_file {
     std::vector<std::string> found = detail::nearest_names(name, names, 3);
     for (std::string& each : found) each = detail::in_quotes(each);
     return "the nearest of the " + std::to_string(names.size()) + " names: " + detail::joined(found);
-  }
-
-  index checked_reals(const tensor_entry& entry) const {
-    if (!holds_reals(entry.type)) fail_type(entry, "real numbers");
-    return entry.size();
   }
 
   [[noreturn]] void fail_type(const tensor_entry& entry, const char* wanted) const {

@@ -30,6 +30,9 @@ class hf_fields {
   const nlohmann::json& raw(const char* name) const { return object_.at(name); }
   const std::string& path() const { return path_; }
 
+  /// The name of a field as messages have it, with the objects it is in.
+  std::string full_name(const char* name) const { return prefix_ + name; }
+
   /// The object `name`, or an empty one.
   hf_fields object(const char* name) const {
     if (!has(name)) return {path_, nlohmann::json::object(), prefix_ + name + "."};

@@ -90,6 +90,10 @@ inline void read_hf_hymba(const hf_fields& f, model_config& c) {
   c.gated_mlp = f.text("mlp_hidden_act", "silu") != "relu2";
   if (c.gated_mlp) c.mlp_activation = hf_activation(f, "mlp_hidden_act", "silu");
 
+  c.biases.convolution = hf_bias(f, "mamba_conv_bias");
+  c.biases.mixer = hf_bias(f, "mamba_proj_bias");
+  c.biases.mlp = fixed_bias(c.arch, false);
+
   attention_config a = hf_heads(f);
   f.require_divides("num_attention_heads", a.heads, "hidden_size", c.d_model);
   s.heads = a.heads;

@@ -21,13 +21,15 @@ inline std::string state_spaces_model_type(const hf_fields& f) {
 
 /// The names that one of the two kinds of files gives to a mixer's fields.
 struct mamba_field_names {
-  const char *expand, *state_size, *conv_kernel, *step_rank, *head_dim, *groups, *step_limit;
+  const char *expand, *state_size, *conv_kernel, *step_rank, *head_dim, *groups, *step_limit, *conv_bias,
+      *bias;
 };
 
 inline constexpr mamba_field_names transformers_mamba_fields{
-    "expand", "state_size", "conv_kernel", "time_step_rank", "head_dim", "n_groups", "time_step_limit"};
-inline constexpr mamba_field_names state_spaces_fields{"expand",  "d_state", "d_conv",  "dt_rank",
-                                                       "headdim", "ngroups", "dt_limit"};
+    "expand",   "state_size",      "conv_kernel",   "time_step_rank", "head_dim",
+    "n_groups", "time_step_limit", "use_conv_bias", "use_bias"};
+inline constexpr mamba_field_names state_spaces_fields{
+    "expand", "d_state", "d_conv", "dt_rank", "headdim", "ngroups", "dt_limit", "conv_bias", "bias"};
 
 /// What the state-spaces project's models may be but the supported ones are not.
 inline void refuse_other_state_spaces_models(const hf_fields& f, const hf_fields& mixer) {
@@ -73,6 +75,8 @@ inline void read_hf_mamba(const hf_fields& f, model_config& c) {
   if (f.has("intermediate_size"))
     f.require_equal("intermediate_size", f.size("intermediate_size"), "expand * hidden_size", s.d_inner);
   s.d_conv = mixer.size(names.conv_kernel, 4);
+  c.biases.convolution = hf_bias(mixer, names.conv_bias);
+  c.biases.mixer = hf_bias(mixer, names.bias);
   c.norm_eps = s.norm_eps = static_cast<float>(f.positive("layer_norm_epsilon", 1e-5));
   if (c.arch == architecture::mamba) {
     s.d_state = mixer.size(names.state_size, 16);

@@ -61,6 +61,19 @@ inline activation hf_activation(const hf_fields& f, const char* field, const std
   f.fail(field, "'" + name + "' is not supported: silu, gelu and gelu_pytorch_tanh are");
 }
 
+/// What a flag says about biases. Without the flag, the weights decide.
+inline bias_rule hf_bias(const hf_fields& f, const char* flag) {
+  if (!f.has(flag)) return {};
+  const bool expected = f.flag(flag, false);
+  return {expected, f.path() + " says " + f.full_name(flag) + (expected ? ": true" : ": false")};
+}
+
+/// Biases that all models of an architecture have, or none.
+inline bias_rule fixed_bias(architecture arch, bool expected) {
+  return {expected,
+          std::string(to_string(arch)) + (expected ? " models always have one" : " models never have one")};
+}
+
 /// Query heads and the key/value heads they share.
 inline attention_config hf_heads(const hf_fields& f) {
   attention_config a;

@@ -61,6 +61,10 @@ inline void read_hf_transformer(const hf_fields& f, model_config& c) {
   a.softcap = static_cast<float>(gemma ? f.positive("attn_logit_softcapping", 0.0) : 0.0);
   c.norm_eps = static_cast<float>(f.positive("rms_norm_eps", 1e-6));
   const int d_mlp = f.size("intermediate_size");
+  const bool qwen = c.arch == architecture::qwen2;
+  c.biases.attention_input = qwen ? fixed_bias(c.arch, true) : hf_bias(f, "attention_bias");
+  c.biases.attention_output = qwen ? fixed_bias(c.arch, false) : hf_bias(f, "attention_bias");
+  c.biases.mlp = qwen || gemma ? fixed_bias(c.arch, false) : hf_bias(f, "mlp_bias");
 
   const std::vector<bool> sliding = hf_sliding_layers(f, c.arch, layers);
   rope_config full, local;

@@ -50,6 +50,10 @@ inline void read_hf_zamba2(const hf_fields& f, model_config& c) {
   c.adapter_rank = f.size("adapter_rank", 128);
   c.attention_adapters = f.flag("use_shared_attention_adapter", false);
 
+  c.biases.attention_input = c.biases.attention_output = fixed_bias(c.arch, false);
+  c.biases.convolution = fixed_bias(c.arch, true);  // whatever use_conv_bias says
+  c.biases.mixer = c.biases.mlp = hf_bias(f, "add_bias_linear");
+
   const auto kinds = f.texts("layers_block_type");
   f.require_equal("the length of layers_block_type", static_cast<index>(kinds.size()), "num_hidden_layers",
                   layers);
