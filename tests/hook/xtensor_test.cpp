@@ -63,11 +63,15 @@ TEST_F(as_xtensor_of, a_vector_and_nothing) {
 }
 
 TEST(axes, have_names) {
-  EXPECT_THAT(axes_of(hook::z), ElementsAre("position", "head", "d_head"));
-  EXPECT_THAT(axes_of(hook::final_scale), ElementsAre("position"));
-  EXPECT_THAT(axes_of(hook::ssm_write), ElementsAre("position", "head", "d_head", "d_state"));
-  EXPECT_EQ(axis_of(hook::pattern, "key"), 2);
-  EXPECT_EQ(axis_of(hook::pattern, "position"), -1);
+  EXPECT_THAT(axes_of(hook::z, mixer_kind::attention), ElementsAre("position", "head", "d_head"));
+  EXPECT_THAT(axes_of(hook::final_scale, mixer_kind::attention), ElementsAre("position"));
+  EXPECT_THAT(axes_of(hook::ssm_write, mixer_kind::mamba1),
+              ElementsAre("position", "head", "d_head", "d_state"));
+  EXPECT_EQ(axis_of(hook::pattern, mixer_kind::attention, "key"), 2);
+  EXPECT_EQ(axis_of(hook::pattern, mixer_kind::attention, "position"), -1);
+  EXPECT_THAT(axes_of(hook::log_decay, mixer_kind::mamba1), ElementsAre("position", "channel", "d_state"));
+  EXPECT_THAT(axes_of(hook::log_decay, mixer_kind::mamba2), ElementsAre("position", "head"));
+  EXPECT_EQ(axis_of(hook::dt, mixer_kind::mamba2, "head"), 1);
 }
 
 }  // namespace

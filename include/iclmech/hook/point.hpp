@@ -6,7 +6,10 @@
 // otherwise; axes of a state have no position because a state belongs to one position.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string_view>
 
 #include "iclmech/host/head_id.hpp"
@@ -60,7 +63,7 @@ inline constexpr std::size_t hook_count = static_cast<std::size_t>(hook::count_)
 /// Where a point lives; decides the prefix of its name.
 enum class hook_scope : std::uint8_t { model, ln_final, block, ln1, ln2, mlp, attention, state_space, mixer };
 
-/// A point's name within its scope, and the axes of its value (unused ones empty).
+/// A point's name within its scope, and the axes of its value (unused ones empty); see `axes_of`.
 struct hook_description {
   hook point;
   std::string_view name;
@@ -110,6 +113,21 @@ inline constexpr std::array<hook_description, hook_count> hook_table{{
 
 /// The description of a point; `hook_table` is in the enum's order, which the test suite holds it to.
 constexpr const hook_description& describe(hook point) { return hook_table[static_cast<std::size_t>(point)]; }
+
+namespace detail {
+inline constexpr std::array<std::string_view, 2> per_head_axes{"position", "head"};
+}
+
+/// The axes of a point's value in a mixer of some kind, outermost first: {"position", "head", "d_head"} for
+/// hook_z. Mamba-2's heads have one step size and one decay each, where Mamba-1 has them for every channel.
+constexpr std::span<const std::string_view> axes_of(hook point, mixer_kind mixer) {
+  if (mixer == mixer_kind::mamba2 && (point == hook::dt || point == hook::log_decay))
+    return detail::per_head_axes;
+  const auto& axes = describe(point).axes;
+  std::size_t rank = 0;
+  while (rank < axes.size() && !axes[rank].empty()) ++rank;
+  return {axes.data(), rank};
+}
 
 /// True for points that belong to one mixer of a layer, so that a site needs the mixer to be complete.
 constexpr bool belongs_to_mixer(hook point) {

@@ -36,17 +36,9 @@ auto as_xtensor(const tensor_view<T>& view) {
   return xt::adapt(view.data(), static_cast<std::size_t>(stride), xt::no_ownership(), shape, strides);
 }
 
-/// The names of a point's axes, outermost first: {"position", "head", "d_head"} for hook_z.
-constexpr std::span<const std::string_view> axes_of(hook point) {
-  const auto& axes = describe(point).axes;
-  std::size_t rank = 0;
-  while (rank < axes.size() && !axes[rank].empty()) ++rank;
-  return {axes.data(), rank};
-}
-
 /// Which axis of a point has a name, for xtensor's reducers and slices; -1 if it has none of that name.
-constexpr int axis_of(hook point, std::string_view name) {
-  const std::span<const std::string_view> axes = axes_of(point);
+constexpr int axis_of(hook point, mixer_kind mixer, std::string_view name) {
+  const std::span<const std::string_view> axes = axes_of(point, mixer);
   for (std::size_t axis = 0; axis < axes.size(); ++axis)
     if (axes[axis] == name) return static_cast<int>(axis);
   return -1;

@@ -80,8 +80,7 @@ inline std::vector<index> expected_shape(const model_spec& spec, const hook_plac
   const mixer_spec* found = layer.find(kind);
   const mixer_spec mixer = found == nullptr ? mixer_spec{} : *found;
   std::vector<index> shape;
-  for (const std::string_view axis : describe(place.point).axes) {
-    if (axis.empty()) break;
+  for (const std::string_view axis : axes_of(place.point, kind)) {
     shape.push_back(axis == "position" || axis == "query" || axis == "key" ? rows
                     : axis == "d_model"                                    ? spec.d_model
                     : axis == "d_mlp"                                      ? layer.d_mlp
@@ -96,10 +95,8 @@ inline std::vector<index> expected_shape(const model_spec& spec, const hook_plac
   return shape;
 }
 
-/// True if a view of shape `seen` may show a place: equal extents. The decay may lack its last axis, where
-/// all states of a channel decay alike.
-inline bool fits(const std::vector<index>& seen, std::vector<index> expected, hook point) {
-  if (point == hook::log_decay && seen.size() + 1 == expected.size()) expected.pop_back();
+/// True if a view of shape `seen` may show a place: as many axes, and equal extents where the spec says them.
+inline bool fits(const std::vector<index>& seen, const std::vector<index>& expected) {
   return std::equal(seen.begin(), seen.end(), expected.begin(), expected.end(),
                     [](index s, index e) { return s == e || (e < 0 && s > 0); });
 }

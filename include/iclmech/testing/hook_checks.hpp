@@ -159,9 +159,9 @@ class hook_checks {
         continue;
       }
       const std::vector<index> expected = expected_shape(spec_, f.place(), rows);
-      if (!fits(f.shape, expected, f.where.point))
+      if (!fits(f.shape, expected))
         complain(label + " showed " + text(f.shape) + " instead of " + text(expected) + " (" +
-                 axes(f.where.point) + ").");
+                 axes(f.place()) + ").");
       const index first =
           f.where.point == hook::ssm_state ? static_cast<index>(prompt().size()) - 1 : -spec_.prefix_rows;
       if (f.where.sequence != 0 || f.where.first_position != first || !f.where.ends_sequence)
@@ -185,10 +185,10 @@ class hook_checks {
       t += (t.size() > 1 ? ", " : "") + (extent < 0 ? "any" : std::to_string(extent));
     return t + "]";
   }
-  static std::string axes(hook point) {
+  static std::string axes(const hook_place& place) {
     std::string t;
-    for (const std::string_view axis : describe(point).axes)
-      if (!axis.empty()) t += (t.empty() ? "" : ", ") + std::string(axis);
+    for (const std::string_view axis : axes_of(place.point, place.mixer))
+      t += (t.empty() ? "" : ", ") + std::string(axis);
     return t;
   }
 
