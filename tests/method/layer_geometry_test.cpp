@@ -94,7 +94,7 @@ TEST_P(geometry_on, shares_in_the_subspace_are_squared_sines_with_the_p_value_of
     const double cosine = alignment(a);
     EXPECT_NEAR(shares[k].share, cosine * cosine, 1e-5) << host_.spec().label(heads[k]);
     EXPECT_DOUBLE_EQ(shares[k].expected, 3.0 / static_cast<double>(host_.spec().d_model));
-    EXPECT_DOUBLE_EQ(shares[k].median_p, chance.p_value(shares[k].share));
+    EXPECT_DOUBLE_EQ(shares[k].median_p(), chance.p_value(shares[k].share));
   }
 }
 

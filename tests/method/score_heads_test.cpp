@@ -134,6 +134,119 @@ TEST_P(methods_on, measured_writes_equal_two_runs) {
   EXPECT_LE((writes.row(1) - (with - without)).cwiseAbs().maxCoeff(), 1e-4F * std::max(1.0F, with.norm()));
 }
 
+/// A component of the model that writes into the stream, with its write at the last position.
+struct recorded_write {
+  std::string name;
+  row_vector value;
+};
+
+/// Embedding, mixers and MLPs in the order of the scores. Zamba2's shared blocks do not write into the
+/// stream.
+std::vector<recorded_write> component_writes(any_host& host,
+                                             const std::map<std::string, recorded_activation>& seen) {
+  std::vector<recorded_write> writes{{"embed", last_row(seen.at("hook_embed"))}};
+  for (int l = 0; l < host.spec().layer_count(); ++l) {
+    const layer_spec& layer = host.spec().layers[static_cast<std::size_t>(l)];
+    const bool attention_only = layer.mixers.size() == 1 && layer.mixers[0].kind == mixer_kind::attention;
+    const std::string name = "L" + std::to_string(l);
+    const hook mixer = attention_only ? hook::attn_out : hook::mixer_out;
+    writes.push_back({name + ".mixer", last_row(seen.at(hook_name({mixer, l})))});
+    if (layer.has_mlp) writes.push_back({name + ".mlp", last_row(seen.at(hook_name({hook::mlp_out, l})))});
+  }
+  return writes;
+}
+
+TEST_P(methods_on, components_have_the_scores_of_what_their_hooks_show) {
+  std::vector<component_scores> expected;
+  for (const labelled_prompt& p : prompts_) {
+    const label_subspace labels(host_.unembedding(p.labels), label_set(p.labels));
+    const index answer = labels.labels().index_of(p.answer);
+    const auto writes = component_writes(host_, record(host_, p.ids));
+    expected.resize(writes.size());
+    for (std::size_t c = 0; c < writes.size(); ++c) {
+      const tsla_score score = labels.score(writes[c].value, answer);
+      const row_vector coordinates = writes[c].value * host_.unembedding(p.labels).transpose();
+      write_scores& e = expected[c].scores;
+      expected[c].name = writes[c].name;
+      e.tr += score.tr / 3.0;
+      e.tl += score.tl / 3.0;
+      e.dla_sum += double{coordinates.sum()} / 3.0;
+      e.dla_answer += double{coordinates[answer]} / 3.0;
+      const double others = double{coordinates.sum() - coordinates[answer]} / double(p.labels.size() - 1);
+      e.logit_difference += (double{coordinates[answer]} - others) / 3.0;
+    }
+  }
+  const head_scores scores = score_heads(host_, std::span<const labelled_prompt>(prompts_), {.batch = 2});
+  ASSERT_EQ(scores.components.size(), expected.size());
+  for (std::size_t c = 0; c < expected.size(); ++c) {
+    const std::string& name = expected[c].name;
+    const write_scores &found = scores.components[c].scores, &e = expected[c].scores;
+    const double limit = 1e-4 * std::max(1.0, e.tr);  // float32: prompts run alone here, in pairs there
+    EXPECT_EQ(scores.components[c].name, name);
+    EXPECT_EQ(scores.components[c].layer, name == "embed" ? -1 : name[1] - '0');
+    EXPECT_NEAR(found.tr, e.tr, limit) << name;
+    EXPECT_NEAR(found.tl, e.tl, 1e-3) << name;
+    EXPECT_NEAR(found.dla_sum, e.dla_sum, 3 * limit) << name;
+    EXPECT_NEAR(found.dla_answer, e.dla_answer, 3 * limit) << name;
+    EXPECT_NEAR(found.logit_difference, e.logit_difference, 3 * limit) << name;
+  }
+  EXPECT_TRUE(score_heads(host_, std::span<const labelled_prompt>(prompts_), {.components = false})
+                  .components.empty());
+}
+
+// Nothing else writes into the stream: the components' attributions add up to those of the stream behind the
+// last layer (1e-4 relative: a float32 sum in another order).
+TEST_P(methods_on, components_add_up_to_the_stream) {
+  const int last = host_.spec().layer_count() - 1;
+  const head_scores scores = score_heads(host_, std::span<const labelled_prompt>(prompts_));
+  double sum = 0.0, answer = 0.0, expected_sum = 0.0, expected_answer = 0.0, largest = 1.0;
+  for (const component_scores& c : scores.components) {
+    sum += c.scores.dla_sum;
+    answer += c.scores.dla_answer;
+    largest = std::max({largest, std::abs(c.scores.dla_sum), std::abs(c.scores.dla_answer)});
+  }
+  for (const labelled_prompt& p : prompts_) {
+    const auto seen = record(host_, p.ids);
+    const row_vector stream = last_row(seen.at(hook_name({hook::resid_post, last})));
+    row_vector writes = row_vector::Zero(stream.size());
+    for (const recorded_write& w : component_writes(host_, seen)) writes += w.value;
+    EXPECT_LE((writes - stream).norm(), 1e-4F * stream.norm());
+    expected_sum += double{(stream * host_.unembedding(p.labels).transpose()).sum()} / 3.0;
+    expected_answer += double{stream.dot(host_.unembedding(std::span(&p.answer, 1)).row(0))} / 3.0;
+  }
+  EXPECT_NEAR(sum, expected_sum, 1e-4 * largest);
+  EXPECT_NEAR(answer, expected_answer, 1e-4 * largest);
+}
+
+// With the final norm frozen at the scale of the run, the attributions of heads, MLPs and embedding add up to
+// the logits that the model itself gives.
+TEST_P(methods_on, attributions_through_the_frozen_norm_add_up_to_the_logits) {
+  for (const labelled_prompt& p : prompts_) {
+    const auto seen = record(host_, p.ids);
+    const double scale = double{last_row(seen.at("ln_final.hook_scale"))[0]};
+    const row_vector stream =
+        last_row(seen.at(hook_name({hook::resid_post, host_.spec().layer_count() - 1})));
+    EXPECT_NEAR(scale, rms_scale(stream, 0.0), 1e-3 * scale);  // but for the norm's epsilon
+
+    const row_vector gain = host_.final_norm_gain();
+    const label_subspace labels(host_.unembedding(p.labels) * gain.asDiagonal(), label_set(p.labels));
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(labels.labels().size());
+    const auto add = [&](const row_vector& write) {
+      sum += labels.coordinates(write).cast<double>() / scale;
+    };
+    for (const recorded_write& w : component_writes(host_, seen))
+      if (!w.name.ends_with(".mixer")) add(w.value);
+    for (const mixer_id id : host_.spec().mixer_ids()) {
+      if (host_.spec().mixer(id.layer, id.mixer).write == write_path::measured) continue;
+      for (const auto& write : writes_of(host_, seen, id).rowwise()) add(write);
+    }
+    no_hooks none;
+    const row_matrix logits = host_.run(std::vector<token_sequence>{p.ids}, none);
+    for (std::size_t y = 0; y < p.labels.size(); ++y)
+      EXPECT_NEAR(sum[static_cast<index>(y)], logits(0, p.labels[y]), 1e-3) << "label " << p.labels[y];
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(models, methods_on, ::testing::ValuesIn(test::golden_models),
                          [](const auto& instance) { return instance.param; });
 

@@ -36,13 +36,15 @@ struct ablation_outcome {
   std::vector<token_id> predictions;  ///< per prompt
 };
 
-namespace detail {
+/// The last position's outputs of every head, one vector [d_head] for each prompt.
+using head_outputs = head_map<std::vector<vector>>;
 
-/// The last position's head outputs of all prompts, [prompts] by head.
+/// What mean and resample ablation take their replacements from.
+/// @throws argument_error for prompts the model cannot take.
 template <class Host>
-head_map<std::vector<vector>> outputs_by_prompt(Host& h, std::span<const labelled_prompt> prompts,
-                                                std::size_t batch) {
-  head_map<std::vector<vector>> all(h.spec());
+head_outputs head_outputs_of(Host& h, std::span<const labelled_prompt> prompts, std::size_t batch = 8) {
+  require_host<Host>();
+  head_outputs all(h.spec());
   for (std::size_t first = 0; first < prompts.size(); first += batch) {
     std::vector<token_sequence> ids;
     for (std::size_t p = first; p < std::min(first + batch, prompts.size()); ++p)
@@ -60,47 +62,66 @@ head_map<std::vector<vector>> outputs_by_prompt(Host& h, std::span<const labelle
   return all;
 }
 
-}  // namespace detail
+namespace detail {
 
-/// Accuracy and TR ratio with nothing taken out (first, named "none") and without each selection.
-/// `progress(done)` is called after each batch of prompts.
-/// @throws argument_error for heads the model does not have, or prompts it cannot take.
-template <class Host, class Progress>
-std::vector<ablation_outcome> ablate_heads(Host& h, std::span<const labelled_prompt> prompts,
-                                           std::span<const head_selection> selections,
-                                           const ablation_options& options, Progress&& progress) {
-  require_host<Host>();
-  for (const head_selection& s : selections)
-    for (const head_id head : s.heads) h.spec().check(head);
-  if (options.kind == ablation_kind::resample && prompts.size() < 2)
-    throw argument_error("resample ablation needs at least two prompts to draw from");
-  head_map<std::vector<vector>> outputs;
-  if (options.kind != ablation_kind::zero) outputs = detail::outputs_by_prompt(h, prompts, options.batch);
-  detail::random_stream random{options.seed, detail::stream_key("resample ablation")};
-  const auto replacement = [&](head_id head, std::size_t donor) -> vector {
-    if (options.kind == ablation_kind::zero) return {};
-    const std::vector<vector>& seen = outputs[head];
-    if (options.kind == ablation_kind::resample) return seen[donor];
+/// What replaces a head's output on prompt number p of those that `outputs` has.
+class ablation_replacement {
+ public:
+  ablation_replacement(const ablation_options& options, const head_outputs& outputs, std::size_t prompts)
+      : options_(options), outputs_(outputs), prompts_(prompts) {
+    if (options.kind == ablation_kind::resample && prompts < 2)
+      throw argument_error("resample ablation needs at least two prompts to draw from");
+  }
+
+  vector operator()(head_id head, std::size_t p) const {
+    if (options_.kind == ablation_kind::zero) return {};
+    const std::vector<vector>& seen = outputs_[head];
+    if (options_.kind == ablation_kind::resample) {
+      // One other prompt for all heads.
+      random_stream random{options_.seed, stream_key("resample ablation"), p};
+      return seen[(p + 1 + random.below(prompts_ - 1)) % prompts_];
+    }
     vector mean = vector::Zero(seen.front().size());
     for (const vector& z : seen) mean += z / static_cast<float>(seen.size());
     return mean;
-  };
+  }
 
+ private:
+  const ablation_options& options_;
+  const head_outputs& outputs_;
+  std::size_t prompts_;
+};
+
+}  // namespace detail
+
+/// Prompts [first, first + count) of `prompts`, with nothing taken out (first, named "none") and without each
+/// selection. `outputs` is `head_outputs_of` all the prompts, or empty for zero ablation.
+/// `progress(done)` is called after each batch.
+/// @throws argument_error for heads the model does not have, or prompts it cannot take.
+template <class Host, class Progress>
+std::vector<ablation_outcome> ablate_heads(Host& h, std::span<const labelled_prompt> prompts,
+                                           std::size_t first, std::size_t count,
+                                           std::span<const head_selection> selections,
+                                           const ablation_options& options, const head_outputs& outputs,
+                                           Progress&& progress) {
+  require_host<Host>();
+  for (const head_selection& s : selections)
+    for (const head_id head : s.heads) h.spec().check(head);
+  const detail::ablation_replacement replacement(options, outputs, prompts.size());
+  const std::span<const labelled_prompt> part = prompts.subspan(first, count);
   std::vector<ablation_outcome> outcomes;
   outcomes.push_back({"none", 0, {}, 0.0, {}});
   for (const head_selection& s : selections) outcomes.push_back({s.name, s.heads.size(), {}, 0.0, {}});
-  for (std::size_t first = 0; first < prompts.size(); first += options.batch) {
-    const std::size_t count = std::min(options.batch, prompts.size() - first);
+  for (std::size_t begin = 0; begin < part.size(); begin += options.batch) {
+    const std::size_t together = std::min(options.batch, part.size() - begin);
     std::vector<token_sequence> ids;
     std::vector<variant> variants;
-    for (std::size_t p = first; p < first + count; ++p) {
-      ids.push_back(prompts[p].ids);
-      const std::size_t donor =
-          prompts.size() < 2 ? p : (p + 1 + random.below(prompts.size() - 1)) % prompts.size();
+    for (std::size_t p = 0; p < together; ++p) {
+      ids.push_back(part[begin + p].ids);
       for (const head_selection& s : selections) {
-        variant v{static_cast<int>(p - first), {}};
+        variant v{static_cast<int>(p), {}};
         for (const head_id head : s.heads) {
-          intervention edit = replace_head(head, replacement(head, donor));
+          intervention edit = replace_head(head, replacement(head, first + begin + p));
           if (options.all_positions) edit.positions = position_choice::all();
           v.edits.push_back(std::move(edit));
         }
@@ -110,22 +131,33 @@ std::vector<ablation_outcome> ablate_heads(Host& h, std::span<const labelled_pro
     const auto swept = sweep(
         h, ids, variants,
         [&](int prompt, const const_matrix_ref& logits) {
-          return read_answer(logits, prompts[first + static_cast<std::size_t>(prompt)].answer);
+          return read_answer(logits, part[begin + static_cast<std::size_t>(prompt)].answer);
         },
         options.sweep);
     const auto take = [&](ablation_outcome& o, const model_answer& s) {
       o.predictions.push_back(s.prediction);
-      o.probability += s.probability / static_cast<double>(prompts.size());
+      o.probability += s.probability / static_cast<double>(part.size());
     };
-    for (std::size_t p = 0; p < count; ++p) {
+    for (std::size_t p = 0; p < together; ++p) {
       take(outcomes[0], swept.prompts[p]);
       for (std::size_t s = 0; s < selections.size(); ++s)
         take(outcomes[s + 1], swept.variants[p * selections.size() + s]);
     }
-    progress(first + count);
+    progress(begin + together);
   }
-  for (ablation_outcome& o : outcomes) o.summary = summarize(prompts, o.predictions);
+  for (ablation_outcome& o : outcomes) o.summary = summarize(part, o.predictions);
   return outcomes;
+}
+
+/// The same on all prompts.
+template <class Host, class Progress>
+std::vector<ablation_outcome> ablate_heads(Host& h, std::span<const labelled_prompt> prompts,
+                                           std::span<const head_selection> selections,
+                                           const ablation_options& options, Progress&& progress) {
+  head_outputs outputs;
+  if (options.kind != ablation_kind::zero) outputs = head_outputs_of(h, prompts, options.batch);
+  return ablate_heads(h, prompts, 0, prompts.size(), selections, options, outputs,
+                      std::forward<Progress>(progress));
 }
 
 }  // namespace iclmech

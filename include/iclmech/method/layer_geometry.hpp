@@ -25,9 +25,17 @@ struct layer_geometry {
 /// How much of a head's write lies in the label subspace.
 struct subspace_share {
   head_id head;
-  double share = 0.0;     ///< mean over prompts of ||P a||^2 / ||a||^2
-  double expected = 0.0;  ///< mean of rank / d_model, the share of a random subspace
-  double median_p = 1.0;  ///< median over prompts of the p-value under `concentration_null`
+  double share = 0.0;            ///< mean over prompts of ||P a||^2 / ||a||^2
+  double expected = 0.0;         ///< mean of rank / d_model, the share of a random subspace
+  std::vector<double> p_values;  ///< per prompt, under `concentration_null`
+
+  /// The median p-value; 1 without prompts.
+  double median_p() const {
+    if (p_values.empty()) return 1.0;
+    std::vector<double> sorted = p_values;
+    std::sort(sorted.begin(), sorted.end());
+    return detail::sorted_quantile(sorted, 0.5);
+  }
 };
 
 namespace detail {
@@ -99,8 +107,7 @@ std::vector<subspace_share> subspace_shares(Host& h, std::span<const labelled_pr
                                             std::span<const head_id> heads, std::size_t batch = 8) {
   require_host<Host>();
   std::vector<subspace_share> result;
-  for (const head_id head : heads) result.push_back({head, 0.0, 0.0, 1.0});
-  std::vector<std::vector<double>> p_values(heads.size());
+  for (const head_id head : heads) result.push_back({head, 0.0, 0.0, {}});
   const double n = static_cast<double>(std::max<std::size_t>(1, prompts.size()));
   for (std::size_t first = 0; first < prompts.size(); first += batch) {
     const auto part = prompts.subspan(first, std::min(batch, prompts.size() - first));
@@ -118,14 +125,9 @@ std::vector<subspace_share> subspace_shares(Host& h, std::span<const labelled_pr
         const double share = length > 0.0 ? std::min(1.0, inside * inside / length) : 0.0;
         result[k].share += share / n;
         result[k].expected += chance.mean() / n;
-        p_values[k].push_back(chance.p_value(share));
+        result[k].p_values.push_back(chance.p_value(share));
       }
     }
-  }
-  for (std::size_t k = 0; k < heads.size(); ++k) {
-    if (p_values[k].empty()) continue;
-    std::sort(p_values[k].begin(), p_values[k].end());
-    result[k].median_p = detail::sorted_quantile(p_values[k], 0.5);
   }
   return result;
 }
