@@ -55,6 +55,7 @@ TEST(parse_task, reads_everything_a_json_object_says) {
     "name": "animals", "description": "What is it?", "family": "parametric", "labels": "classification",
     "template": {"input_prefix": "", "output_prefix": " :", "separator": " ; "},
     "mappings": [{"pet": "foo", "farm": "bar"}, {"farm": "foo", "pet": "baz"}],
+    "synonyms": {"pet": "companion", "farm": "livestock"},
     "pairs": [{"input": "cat", "output": "pet"}, {"input": "cow", "output": "farm"}]})");
   EXPECT_EQ(full.name, "animals");
   EXPECT_EQ(full.description, "What is it?");
@@ -63,6 +64,7 @@ TEST(parse_task, reads_everything_a_json_object_says) {
   EXPECT_EQ(full.layout, iclmech::word_level_template());
   EXPECT_THAT(full.mappings, ElementsAre(label_mapping{{{"pet", "foo"}, {"farm", "bar"}}},
                                          label_mapping{{{"farm", "foo"}, {"pet", "baz"}}}));
+  EXPECT_EQ(full.synonyms, (label_mapping{{{"pet", "companion"}, {"farm", "livestock"}}}));
 }
 
 TEST(parse_task, reads_json_lines_and_skips_blank_ones) {
@@ -132,6 +134,13 @@ TEST(parse_task, checks_what_an_object_says) {
   expect_error(json, R"({"mappings": [{"x": "p", "y": "p"}], )" + pairs,
                "mappings[0]: must give two or more outputs");
   expect_error(json, R"({"mappings": [{"x": "p"}], )" + pairs, "mappings[0]: must give two or more outputs");
+  expect_error(json,
+               R"({"synonyms": {"x": "p", "y": "q"}, "pairs": [{"input": "a", "output": "x"},
+                   {"input": "b", "output": "y"}, {"input": "c", "output": "z"}]})",
+               "synonyms: has no word for \"z\"");
+  expect_error(json, R"({"synonyms": {"x": "p"}, )" + pairs, "synonyms: must give two or more outputs");
+  expect_error(json, R"({"synonyms": {"x": "p", "y": "p"}, )" + pairs,
+               "synonyms: must give two or more outputs a label each, all different");
   expect_error(json, R"({"labels": "open", "mappings": [{"x": "p", "y": "q"}], )" + pairs,
                "mappings: need labels of a classification");
   expect_error(json, R"({"labels": "classification", "pairs": [{"input": "a", "output": "x"}]})",

@@ -1,5 +1,8 @@
 #include "study/prompt_maker.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 
 #include "iclmech/task/label_noise.hpp"
@@ -69,11 +72,44 @@ std::vector<labelled_prompt> prompt_maker::perturbed(perturbation how) const {
                      }
                      case perturbation::shuffled_labels:
                        return with_shuffled_labels(std::move(drawn), seed, i);
+                     case perturbation::synonym_labels:
+                       return relabelled(std::move(drawn), source_->source().synonyms);
                      case perturbation::none:
                        break;
                    }
                    return drawn;
                  });
+}
+
+bool prompt_maker::has_synonyms() const { return !source_->source().synonyms.entries.empty(); }
+
+std::vector<labelled_prompt> prompt_maker::with_more_labels(std::size_t more) const {
+  const auto key = first_token_key(source_->words(), source_->source().layout);
+  std::vector<token_id> words;
+  for (const std::string& word : filler_words(*source_)) words.push_back(static_cast<token_id>(key(word)));
+  std::vector<labelled_prompt> prompts = shown(source_->options().demonstrations);
+  for (labelled_prompt& p : prompts) {
+    const std::size_t wanted = p.labels.size() + more;
+    for (std::size_t w = 0; w < words.size() && p.labels.size() < wanted; ++w)
+      if (std::find(p.labels.begin(), p.labels.end(), words[w]) == p.labels.end())
+        p.labels.push_back(words[w]);
+    if (p.labels.size() < wanted)
+      throw argument_error(fmt::format("there are no {} words to serve as more labels", more));
+  }
+  return prompts;
+}
+
+prompt_maker::open_prompts prompt_maker::to_continue(std::size_t count) const {
+  const episode_sampler sampler = source_->sampler(source_->options().demonstrations);
+  open_prompts prompts;
+  for (std::size_t i = 0; i < std::min(count, source_->count(sampler)); ++i) {
+    episode drawn = sampler.draw(i);
+    drawn.demonstrations.clear();
+    prompts.queries.push_back(drawn.query.input);
+    prompts.answers.push_back(drawn.query.output);
+    prompts.ids.push_back(source_->tokens(drawn).ids);
+  }
+  return prompts;
 }
 
 std::vector<tagged_prompt> prompt_maker::tagged() const {

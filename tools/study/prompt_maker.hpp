@@ -19,7 +19,8 @@ enum class perturbation : unsigned char {
   none,
   random_texts,      ///< texts replaced by random words
   unrelated_labels,  ///< labels, the answer too, replaced consistently by other words
-  shuffled_labels    ///< labels permuted among the demonstrations
+  shuffled_labels,   ///< labels permuted among the demonstrations
+  synonym_labels     ///< labels, the answer too, replaced by the task's synonyms
 };
 
 /// All lists hold the same queries in the same order.
@@ -36,6 +37,18 @@ class prompt_maker {
   /// @throws argument_error where the task or the context has no room for so many demonstrations.
   std::vector<labelled_prompt> shown(std::size_t demonstrations) const;
   std::vector<labelled_prompt> perturbed(perturbation how) const;
+
+  bool has_synonyms() const;
+  /// The same prompts, told to have so many more labels, which occur nowhere in them.
+  /// @throws argument_error if there are not as many words that begin with tokens of their own.
+  std::vector<labelled_prompt> with_more_labels(std::size_t more) const;
+
+  /// The prompts without demonstrations, as text to go on from, and what should follow.
+  struct open_prompts {
+    std::vector<token_sequence> ids;
+    std::vector<std::string> queries, answers;
+  };
+  open_prompts to_continue(std::size_t count) const;
   std::vector<tagged_prompt> tagged() const;
 
   /// Clean prompts, the first `corrupted` of them with shuffled labels, and all without demonstrations.

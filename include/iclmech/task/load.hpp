@@ -6,7 +6,7 @@
 //   {"name": "...", "description": "...",
 //    "family": "parametric" | "contextual", "labels": "classification" | "open",
 //    "template": {"input_prefix": "Q: ", "output_prefix": "\nA:", "label_prefix": " ", "separator": "\n\n"},
-//    "mappings": [{"<output>": "<label>", ...}, ...],
+//    "mappings": [{"<output>": "<label>", ...}, ...], "synonyms": {"<output>": "<other word>", ...},
 //    "pairs": [{"input": ..., "output": ...}, ...]}
 // JSON lines hold a pair each. CSV and TSV begin with a header that has the columns "input" and "output".
 
@@ -51,8 +51,8 @@ inline task_parts read_json_task(std::string_view text, const std::string& path)
     parts.known.pairs = reader.pairs(json, "pairs");
     return parts;
   }
-  reader.require_object(json, "task",
-                        {"name", "description", "family", "labels", "template", "mappings", "pairs"});
+  reader.require_object(
+      json, "task", {"name", "description", "family", "labels", "template", "mappings", "synonyms", "pairs"});
   if (!json.contains("pairs"))
     reader.fail("task", "has no \"pairs\": give a list of {\"input\": ..., \"output\": ...}");
   parts.known.pairs = reader.pairs(json.at("pairs"), "pairs");
@@ -70,6 +70,13 @@ inline task_parts read_json_task(std::string_view text, const std::string& path)
                        : task_family::contextual;
   if (json.contains("mappings"))
     parts.known.mappings = reader.mappings(json.at("mappings"), "mappings", parts.known.labels());
+  if (json.contains("synonyms")) {
+    const std::vector<std::string> labels = parts.known.labels();
+    parts.known.synonyms = reader.mapping(json.at("synonyms"), "synonyms", labels);
+    for (const std::string& label : labels)
+      if (parts.known.synonyms.find(label) == nullptr)
+        reader.fail("synonyms", "has no word for \"" + label + "\": give one for every output, or none");
+  }
   return parts;
 }
 

@@ -100,6 +100,10 @@ struct task {
   /// writes what that output stands for. So the right answer can come from the demonstrations alone.
   std::vector<label_mapping> mappings;
 
+  /// What each label may be called instead, for studies of whether heads follow words or meanings; may be
+  /// empty.
+  label_mapping synonyms;
+
   /// The distinct outputs, in the order in which they first occur.
   std::vector<std::string> labels() const { return distinct_outputs(pairs); }
 };

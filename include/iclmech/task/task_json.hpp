@@ -85,19 +85,24 @@ class task_json_reader {
                                       const std::vector<std::string>& outputs) const {
     if (!value.is_array()) fail_type(value, field, "a list of objects");
     std::vector<label_mapping> result;
-    for (std::size_t place = 0; place < value.size(); ++place) {
-      const std::string here = field + "[" + std::to_string(place) + "]";
-      require_object(value[place], here, outputs);
-      std::vector<std::string> labels;
-      result.emplace_back();
-      for (const auto& [output, label] : value[place].items()) {
-        labels.push_back(word(label, here + "." + output));
-        result.back().entries.emplace_back(output, labels.back());
-      }
-      std::sort(labels.begin(), labels.end());
-      if (labels.size() < 2 || std::adjacent_find(labels.begin(), labels.end()) != labels.end())
-        fail(here, "must give two or more outputs a label each, all different");
+    for (std::size_t place = 0; place < value.size(); ++place)
+      result.push_back(mapping(value[place], field + "[" + std::to_string(place) + "]", outputs));
+    return result;
+  }
+
+  /// The same for one mapping.
+  label_mapping mapping(const task_json& value, const std::string& field,
+                        const std::vector<std::string>& outputs) const {
+    require_object(value, field, outputs);
+    label_mapping result;
+    std::vector<std::string> labels;
+    for (const auto& [output, label] : value.items()) {
+      labels.push_back(word(label, field + "." + output));
+      result.entries.emplace_back(output, labels.back());
     }
+    std::sort(labels.begin(), labels.end());
+    if (labels.size() < 2 || std::adjacent_find(labels.begin(), labels.end()) != labels.end())
+      fail(field, "must give two or more outputs a label each, all different");
     return result;
   }
 
