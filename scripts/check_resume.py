@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-STUDY = ["study", "tsla", "llama", "mamba2", "--task", "contextual-2", "--count", "6", "--shots", "4", "--out", "out"]
+STUDY = ["study", "tsla", "llama", "mamba2", "--task", "contextual-2", "--count", "20", "--shots", "4", "--out", "out"]
 RESULTS = ("tsla.json", "report.html")
 
 

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "commands.hpp"
 #include "head_sets.hpp"
-#include "iclmech/io/atomic_file.hpp"
 #include "iclmech/overlap.hpp"
 #include "methods.hpp"
+#include "output.hpp"
 
 namespace iclmech::cli {
 namespace {
@@ -44,16 +42,13 @@ void aie(const effect_options& options) {
   any_host host = open_host(options.model);
   const effect_prompts prompts =
       effect_prompts_of(options.model.model, host.spec(), options.prompts, options.corrupted);
-  const measured_effects m = effects(host, prompts, "sweeping");
-  const std::filesystem::path out(options.out);
-  std::filesystem::create_directories(out);
-  write_file_atomically(
-      out / "aie.json",
-      with_identity(to_json(m.effects), identity(options.model, options.prompts, host.spec(), "aie"))
-          .dump(1));
-  write_file_atomically(out / "aie.csv", to_csv(m.effects));
+  piecework work("sweeping");
+  const measured_effects m = effects(host, prompts, work);
   print_strongest(host.spec(), m.effects);
-  fmt::print("wrote {}\n", (out / "aie.json").string());
+  write_results(
+      options.out, "aie",
+      with_identity(to_json(m.effects), identity(options.model, options.prompts, host.spec(), "aie")),
+      to_csv(m.effects));
 }
 
 void steer_command(const effect_options& options) {
@@ -62,7 +57,8 @@ void steer_command(const effect_options& options) {
   any_host host = open_host(options.model);
   const effect_prompts prompts =
       effect_prompts_of(options.model.model, host.spec(), options.prompts, options.corrupted);
-  const measured_effects m = effects(host, prompts, "sweeping");
+  piecework sweeping("sweeping"), steering("steering");
+  const measured_effects m = effects(host, prompts, sweeping);
   print_strongest(host.spec(), m.effects);
   std::vector<head_id> heads;
   for (const index i : strongest(m.effects, options.top))
@@ -70,19 +66,16 @@ void steer_command(const effect_options& options) {
   const vector v = task_vector(host, m.means, heads);
   steering_options how;
   how.strengths = options.strengths;
-  const auto outcomes = steered(host, prompts.zero_shot, v, heads, m.means, how, "steering");
-  const std::filesystem::path out(options.out);
-  std::filesystem::create_directories(out);
-  write_file_atomically(
-      out / "steering.json",
-      with_identity(to_json(outcomes), identity(options.model, options.prompts, host.spec(), "steer"))
-          .dump(1));
+  const auto outcomes = steered(host, prompts.zero_shot, v, heads, m.means, how, steering);
   fmt::print("{:<8} {:>5} {:>8}  {:>8}  {:>8}  {:>9}\n", "at", "layer", "strength", "accuracy", "TR ratio",
              "P(answer)");
   for (const steering_outcome& o : outcomes)
     fmt::print("{:<8} {:5} {:8.2f}  {:8.3f}  {:8.3f}  {:9.4f}\n", o.name, o.layer, o.strength,
                o.summary.accuracy, o.summary.tr_ratio, o.probability);
-  fmt::print("wrote {}\n", (out / "steering.json").string());
+  write_results(
+      options.out, "steering",
+      with_identity(to_json(outcomes), identity(options.model, options.prompts, host.spec(), "steer")),
+      to_csv(outcomes));
 }
 
 }  // namespace
@@ -96,7 +89,7 @@ void add_effect_commands(CLI::App& app) {
   aie_command->add_option("--corrupted", effect.corrupted, "Corrupted prompts (with --task)")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  aie_command->add_option("--out", effect.out, "Folder for aie.json and aie.csv")->required();
+  add_output_option(*aie_command, effect.out, "aie");
   aie_command->callback([] { aie(effect); });
 
   static effect_options steered;
@@ -110,7 +103,7 @@ void add_effect_commands(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   command->add_option("--strength", steered.strengths, "Strengths, separated by commas")->delimiter(',');
-  command->add_option("--out", steered.out, "Folder for steering.json")->required();
+  add_output_option(*command, steered.out, "steering");
   command->callback([] { steer_command(steered); });
 }
 

@@ -36,7 +36,8 @@ std::vector<head_selection> head_sets(any_host& host, const model_options& model
                                       double fraction) {
   std::optional<head_scores> scored;
   const auto by_score = [&](double write_scores::*score) {
-    if (!scored) scored = scores(host, prompts, false, "scoring");
+    piecework work("scoring");
+    if (!scored) scored = scores(host, prompts, false, work);
     return best(scored->heads.ids(), column(scored->heads, score), fraction);
   };
   std::vector<head_selection> sets;
@@ -55,7 +56,8 @@ std::vector<head_selection> head_sets(any_host& host, const model_options& model
       for (head_selection& one : each_head(host.spec())) sets.push_back(std::move(one));
     } else if (name == "fv") {
       const effect_prompts clean = effect_prompts_of(model.model, host.spec(), source, 10);
-      const measured_effects m = effects(host, clean, "sweeping");
+      piecework work("sweeping");
+      const measured_effects m = effects(host, clean, work);
       const Eigen::VectorXd aie = m.effects.effects.mean();
       sets.push_back(
           {name, best(m.effects.heads, {aie.data(), static_cast<std::size_t>(aie.size())}, fraction)});

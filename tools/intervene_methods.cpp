@@ -1,17 +1,31 @@
 #include "methods.hpp"
-#include "progress.hpp"
+#include "pieces.hpp"
 
 namespace iclmech::cli {
 
 std::vector<ablation_outcome> ablated(any_host& host, std::span<const labelled_prompt> prompts,
                                       std::span<const head_selection> selections, const ablation_options& how,
-                                      const std::string& what) {
-  progress bar(what, prompts.size());
-  return ablate_heads(host, prompts, selections, how, bar);
+                                      piecework& work) {
+  head_outputs outputs(host.spec());
+  if (how.kind != ablation_kind::zero)
+    outputs = gather(work, "outputs", prompts.size(), how.batch, needed::here, outputs,
+                     [&](std::size_t first, std::size_t count) {
+                       return head_outputs_of(host, prompts.subspan(first, count), how.batch);
+                     });
+  return gather(work, "ablated", prompts.size(), how.batch, needed::anywhere, std::vector<ablation_outcome>{},
+                [&](std::size_t first, std::size_t count) {
+                  return ablate_heads(host, prompts, first, count, selections, how, outputs,
+                                      [](std::size_t) {});
+                });
 }
 
-head_means means(any_host& host, std::span<const answered_prompt> prompts) {
-  return mean_head_outputs(host, prompts);
+head_means means(any_host& host, std::span<const answered_prompt> prompts, piecework& work) {
+  constexpr std::size_t batch = 8;
+  return gather(work, "means", prompts.size(), batch, needed::here,
+                head_means{head_map<vector>(host.spec()), head_map<vector>(host.spec())},
+                [&](std::size_t first, std::size_t count) {
+                  return mean_head_outputs(host, prompts.subspan(first, count), batch);
+                });
 }
 
 vector task_vector(any_host& host, const head_means& means, std::span<const head_id> heads) {
@@ -23,18 +37,30 @@ vector task_vector(any_host& host, const head_means& means, std::span<const head
 
 std::vector<steering_outcome> steered(any_host& host, std::span<const labelled_prompt> prompts,
                                       const vector& v, std::span<const head_id> heads,
-                                      const head_means& means, const steering_options& how,
-                                      const std::string& what) {
-  progress bar(what, prompts.size());
-  return steer(host, prompts, v, heads, means.outputs, how, bar);
+                                      const head_means& means, const steering_options& how, piecework& work) {
+  return gather(work, "steered", prompts.size(), how.batch, needed::anywhere, std::vector<steering_outcome>{},
+                [&](std::size_t first, std::size_t count) {
+                  return steer(host, prompts.subspan(first, count), v, heads, means.outputs, how,
+                               [](std::size_t) {});
+                });
 }
 
-measured_effects effects(any_host& host, const effect_prompts& prompts, const std::string& what) {
+std::vector<token_sequence> continued(any_host& host, std::span<const token_sequence> prompts,
+                                      std::size_t tokens, const stream_push& push) {
+  return generate(host, prompts, tokens, push);
+}
+
+measured_effects effects(any_host& host, const effect_prompts& prompts, piecework& work) {
   constexpr std::size_t together = 4;
-  head_means clean = mean_head_outputs(host, std::span<const answered_prompt>(prompts.clean));
-  progress bar(what, prompts.shuffled.size());
-  indirect_effect_result found = measure_indirect_effects(
-      host, clean.outputs, std::span<const answered_prompt>(prompts.shuffled), {}, together, bar);
+  head_means clean = means(host, prompts.clean, work);
+  const std::span<const answered_prompt> shuffled = prompts.shuffled;
+  indirect_effect_result found =
+      gather(work, "effects", shuffled.size(), together, needed::anywhere,
+             indirect_effect_result{host.spec().heads(), indirect_effects(host.spec().head_count()), {}},
+             [&](std::size_t first, std::size_t count) {
+               return measure_indirect_effects(host, clean.outputs, shuffled.subspan(first, count), {},
+                                               together, [](std::size_t) {});
+             });
   return {std::move(clean), std::move(found)};
 }
 

@@ -53,9 +53,8 @@ void inspect(const model_options& options) {
   std::cout << "\nhook points\n";
   for (const hook_place& place : hook_places(spec)) {
     std::cout << "  " << hook_name(place) << "  [";
-    const auto& axes = describe(place.point).axes;
-    for (std::size_t a = 0; a < axes.size() && !axes[a].empty(); ++a)
-      std::cout << (a > 0 ? ", " : "") << axes[a];
+    const auto axes = axes_of(place.point, place.mixer);
+    for (std::size_t a = 0; a < axes.size(); ++a) std::cout << (a > 0 ? ", " : "") << axes[a];
     std::cout << "]\n";
   }
 }

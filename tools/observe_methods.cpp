@@ -1,7 +1,9 @@
+#include <fmt/format.h>
+
 #include <set>
 
 #include "methods.hpp"
-#include "progress.hpp"
+#include "pieces.hpp"
 
 namespace iclmech::cli {
 namespace {
@@ -19,33 +21,47 @@ void require_patterns(const model_spec& spec) {
 
 }  // namespace
 
-prediction_result answers(any_host& host, std::span<const labelled_prompt> prompts, const std::string& what) {
-  progress bar(what, prompts.size());
-  return predict(host, prompts, batch, bar);
+prediction_result answers(any_host& host, std::span<const labelled_prompt> prompts, piecework& work) {
+  return gather(work, "answers", prompts.size(), batch, needed::anywhere, prediction_result{},
+                [&](std::size_t first, std::size_t count) {
+                  return predict(host, prompts.subspan(first, count), batch, [](std::size_t) {});
+                });
 }
 
 head_scores scores(any_host& host, std::span<const labelled_prompt> prompts, bool components,
-                   const std::string& what) {
-  progress bar(what, prompts.size());
-  return score_heads(host, prompts, {.components = components}, bar);
+                   piecework& work) {
+  head_scores empty;
+  empty.heads = head_map<write_scores>(host.spec());
+  return gather(work, "scores", prompts.size(), batch, needed::anywhere, empty,
+                [&](std::size_t first, std::size_t count) {
+                  return score_heads(host, prompts.subspan(first, count), {components, batch});
+                });
 }
 
 layer_geometry geometry(any_host& host, std::span<const labelled_prompt> prompts,
-                        std::span<const head_selection> selections, const std::string& what) {
-  progress bar(what, prompts.size());
-  return measure_layer_geometry(host, prompts, selections, batch, bar);
+                        std::span<const head_selection> selections, piecework& work) {
+  return gather(work, "geometry", prompts.size(), batch, needed::anywhere, layer_geometry{},
+                [&](std::size_t first, std::size_t count) {
+                  return measure_layer_geometry(host, prompts.subspan(first, count), selections, batch,
+                                                [](std::size_t) {});
+                });
 }
 
 std::vector<subspace_share> shares(any_host& host, std::span<const labelled_prompt> prompts,
-                                   std::span<const head_id> heads) {
-  return subspace_shares(host, prompts, heads, batch);
+                                   std::span<const head_id> heads, piecework& work) {
+  return gather(work, "shares", prompts.size(), batch, needed::anywhere, std::vector<subspace_share>{},
+                [&](std::size_t first, std::size_t count) {
+                  return subspace_shares(host, prompts.subspan(first, count), heads, batch);
+                });
 }
 
 head_map<attention_profile> profiles(any_host& host, std::span<const tagged_prompt> prompts,
-                                     const std::string& what) {
+                                     piecework& work) {
   require_patterns(host.spec());
-  progress bar(what, prompts.size());
-  return attention_profiles(host, prompts, bar);
+  return gather(work, "profiles", prompts.size(), batch, needed::anywhere,
+                head_map<attention_profile>(host.spec()), [&](std::size_t first, std::size_t count) {
+                  return attention_profiles(host, prompts.subspan(first, count), [](std::size_t) {});
+                });
 }
 
 head_map<double> induction(any_host& host, std::span<const labelled_prompt> prompts, std::uint64_t seed) {

@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "commands.hpp"
 #include "head_sets.hpp"
-#include "iclmech/io/atomic_file.hpp"
 #include "iclmech/report/results_json.hpp"
 #include "methods.hpp"
 #include "open_host.hpp"
+#include "output.hpp"
 #include "prompts.hpp"
 
 namespace iclmech::cli {
@@ -24,18 +22,15 @@ struct tsla_options {
 void tsla(const tsla_options& options) {
   any_host host = open_host(options.model);
   const auto prompts = labelled_prompts(options.model.model, host.spec(), options.prompts);
-  const head_scores result = scores(host, prompts, true, "scoring");
+  piecework work("scoring");
+  const head_scores result = scores(host, prompts, true, work);
   const result_identity id = identity(options.model, options.prompts, host.spec(), "tsla");
-  const std::filesystem::path out(options.out);
-  std::filesystem::create_directories(out);
-  write_file_atomically(out / "tsla.json", with_identity(to_json(result), id).dump(1));
-  write_file_atomically(out / "tsla.csv", to_csv(result));
   for (const std::string& note : result.notes) fmt::print("note: {}\n", note);
   fmt::print("{} prompts, accuracy {:.3f}, TR ratio {:.3f}\n", prompts.size(), result.accuracy,
              result.tr_ratio);
   print_top(host.spec(), "TR", result.heads, &write_scores::tr);
   print_top(host.spec(), "TL", result.heads, &write_scores::tl);
-  fmt::print("wrote {}\n", (out / "tsla.json").string());
+  write_results(options.out, "tsla", with_identity(to_json(result), id), to_csv(result));
 }
 
 struct ablate_options {
@@ -59,21 +54,19 @@ void ablate(const ablate_options& options) {
                                       : ablation_kind::resample;
   how.all_positions = options.positions == "all";
   how.seed = options.prompts.seed;
-  const auto outcomes = ablated(host, prompts, sets, how, "ablating");
-  const std::filesystem::path out(options.out);
-  std::filesystem::create_directories(out);
+  piecework work("ablating");
+  const auto outcomes = ablated(host, prompts, sets, how, work);
   nlohmann::json result =
       with_identity(to_json(outcomes), identity(options.model, options.prompts, host.spec(), "ablate"));
   result["kind"] = options.kind;
   result["positions"] = options.positions;
   for (const head_selection& s : sets)
     for (const head_id head : s.heads) result["sets"][s.name].push_back(host.spec().label(head));
-  write_file_atomically(out / "ablation.json", result.dump(1));
   fmt::print("{:<12} {:>5}  {:>8}  {:>8}  {:>9}\n", "set", "heads", "accuracy", "TR ratio", "P(answer)");
   for (const ablation_outcome& o : outcomes)
     fmt::print("{:<12} {:5}  {:8.3f}  {:8.3f}  {:9.4f}\n", o.name, o.heads, o.summary.accuracy,
                o.summary.tr_ratio, o.probability);
-  fmt::print("wrote {}\n", (out / "ablation.json").string());
+  write_results(options.out, "ablation", result, to_csv(outcomes));
 }
 
 }  // namespace
@@ -83,7 +76,7 @@ void add_score_commands(CLI::App& app) {
   CLI::App* tsla_command = app.add_subcommand("tsla", "Score all heads: TR, TL and their baselines");
   add_model_options(*tsla_command, scored.model);
   add_prompt_options(*tsla_command, scored.prompts);
-  tsla_command->add_option("--out", scored.out, "Folder for tsla.json and tsla.csv")->required();
+  add_output_option(*tsla_command, scored.out, "tsla");
   tsla_command->callback([] { tsla(scored); });
 
   static ablate_options ablated;
@@ -107,7 +100,7 @@ void add_score_commands(CLI::App& app) {
       ->add_option("--fraction", ablated.fraction, "Share of all heads in a set (at least one head)")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  ablate_command->add_option("--out", ablated.out, "Folder for ablation.json")->required();
+  add_output_option(*ablate_command, ablated.out, "ablation");
   ablate_command->callback([] { ablate(ablated); });
 }
 

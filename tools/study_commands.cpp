@@ -1,10 +1,24 @@
 // study tsla, study fv: everything about one or several models on one or several tasks, in one report.
 
+#include <charconv>
+
 #include "commands.hpp"
 #include "study/run.hpp"
 
 namespace iclmech::cli {
 namespace {
+
+/// "2/4" as the second of four shards.
+shard parse_shard(const std::string& text) {
+  std::size_t number = 0, count = 0;
+  const char* const end = text.data() + text.size();
+  const auto slash = std::from_chars(text.data(), end, number);
+  const bool divided = slash.ec == std::errc() && slash.ptr != end && *slash.ptr == '/';
+  const auto last = divided ? std::from_chars(slash.ptr + 1, end, count) : slash;
+  if (!divided || last.ec != std::errc() || last.ptr != end || number < 1 || number > count)
+    throw argument_error("'" + text + "' is no shard: write 1/4 to 4/4 for four of them");
+  return {number - 1, count};
+}
 
 void add_study(CLI::App& parent, const char* name, const char* description, study_options& options,
                study_kind kind) {
@@ -49,6 +63,11 @@ void add_study(CLI::App& parent, const char* name, const char* description, stud
   }
   command->add_option("--budget", options.budget,
                       "Time to stay in, as 90s, 10m or 2h: takes as many prompts as it has room for");
+  command
+      ->add_option_function<std::string>(
+          "--shard", [&options](const std::string& text) { options.share = parse_shard(text); },
+          "Which share of the prompts to measure, as 2/4: for machines that cannot talk to each other")
+      ->type_name("I/N");
   command->add_flag("--resume", options.resume, "Go on with the study in the folder of --out");
   command->add_option("--out", options.out, "Folder for results and report")->required();
   command->callback([&options, kind] { run_study(options, kind); });
@@ -60,9 +79,17 @@ void add_study_commands(CLI::App& app) {
   CLI::App* parent = app.add_subcommand("study", "One report on one or several models");
   parent->require_subcommand(1);
   static study_options tsla, fv;
-  add_study(*parent, "tsla", "Which heads recognise the task and which learn it", tsla,
-            {"tsla", tsla_sections(), tsla_report()});
-  add_study(*parent, "fv", "Which heads carry function vectors", fv, {"fv", fv_sections(), fv_report()});
+  static const std::vector<study_kind> kinds{{"tsla", tsla_sections(), tsla_report()},
+                                             {"fv", fv_sections(), fv_report()}};
+  add_study(*parent, "tsla", "Which heads recognise the task and which learn it", tsla, kinds[0]);
+  add_study(*parent, "fv", "Which heads carry function vectors", fv, kinds[1]);
+
+  static std::vector<std::string> shards;
+  static std::string out;
+  CLI::App* merge = app.add_subcommand("merge", "Puts the shards of a study together and writes its report");
+  merge->add_option("shards", shards, "The --out folders of all shards")->required();
+  merge->add_option("--out", out, "Folder for results and report")->required();
+  merge->callback([] { merge_study(shards, out, kinds); });
 }
 
 }  // namespace iclmech::cli

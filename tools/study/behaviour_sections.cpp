@@ -6,7 +6,7 @@ namespace iclmech::cli {
 namespace {
 
 nlohmann::json answers_json(subject& s, const std::vector<labelled_prompt>& prompts) {
-  const prediction_result found = answers(s.host, prompts, s.unit);
+  const prediction_result found = answers(s.host, prompts, s.work());
   nlohmann::json j = rates(prompts, found.predictions);
   double sum = 0.0;
   for (const double p : found.probabilities) sum += p;
@@ -63,7 +63,7 @@ nlohmann::json flips_section(subject& s, const nlohmann::json&) {
     } catch (const argument_error&) {
       break;
     }
-    const prediction_result found = answers(s.host, prompts.flipped, s.unit);
+    const prediction_result found = answers(s.host, prompts.flipped, s.work());
     nlohmann::json row = rates(prompts.flipped, found.predictions);
     double original = 0.0;
     for (std::size_t p = 0; p < found.predictions.size(); ++p)

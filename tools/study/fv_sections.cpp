@@ -25,7 +25,7 @@ std::vector<mixer_kind> kinds_of(const model_spec& spec) {
 }
 
 nlohmann::json effect_section(subject& s, const nlohmann::json&) {
-  const measured_effects m = effects(s.host, s.make.effects(s.options.corrupted), s.unit);
+  const measured_effects m = effects(s.host, s.make.effects(s.options.corrupted), s.work());
   nlohmann::json j = to_json(m.effects);
   const Eigen::VectorXd mean = m.effects.effects.mean();
   const std::vector<double> aie(mean.data(), mean.data() + mean.size());
@@ -77,7 +77,7 @@ nlohmann::json vector_ablation_section(subject& s, const nlohmann::json& done) {
     sets.push_back({name, heads});
     sets.push_back({"random like " + name, matched_random_heads(s.spec(), heads, s.prompts.seed)});
   }
-  const auto outcomes = ablated(s.host, s.shown(), sets, {}, s.unit);
+  const auto outcomes = ablated(s.host, s.shown(), sets, {}, s.work());
   nlohmann::json rows = nlohmann::json::array(), none;
   for (const ablation_outcome& o : outcomes) {
     nlohmann::json row = rates(s, o);

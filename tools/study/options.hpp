@@ -3,12 +3,19 @@
 // What a study is asked for.
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "open_host.hpp"
 
 namespace iclmech::cli {
+
+/// A part of a study's prompts, for machines that cannot talk to each other.
+struct shard {
+  std::size_t index = 0;  ///< from 0
+  std::size_t count = 1;
+};
 
 struct study_options {
   std::vector<std::string> models;
@@ -26,8 +33,14 @@ struct study_options {
   int top = 10;
   std::string budget;
   bool resume = false;
+  shard share;
   std::string out;
 };
+
+/// Everything that decides the numbers: not where they go, nor who measures them.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(model_options, host, low_memory, mamba_groups)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(study_options, models, model, tasks, sections, demonstrations, count,
+                                   grid_count, grid_shots, seed, corrupted, fraction, sizes, top, budget)
 
 }  // namespace iclmech::cli
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <vector>
 
 #include "iclmech/error.hpp"
@@ -26,6 +27,16 @@ class hash {
   std::uint64_t value_ = 14695981039346656037ULL;
 };
 
+/// The fields of `now` that `before` has otherwise.
+std::string differences_of(const nlohmann::json& before, const nlohmann::json& now) {
+  std::string differences;
+  for (const auto& [name, value] : now.items())
+    if (!before.contains(name) || before[name] != value)
+      differences += fmt::format("{}{}: {} before, {} now", differences.empty() ? "" : "; ", name,
+                                 before.contains(name) ? before[name].dump() : "absent", value.dump());
+  return differences;
+}
+
 }  // namespace
 
 part_store::part_store(const std::filesystem::path& out, nlohmann::json identity, bool resume)
@@ -41,11 +52,7 @@ part_store::part_store(const std::filesystem::path& out, nlohmann::json identity
   if (!std::filesystem::exists(file))
     throw argument_error(fmt::format("{} holds no study to go on with: leave --resume out", out.string()));
   nlohmann::json before = read_json_file(file.string());
-  std::string differences;
-  for (const auto& [name, value] : identity_.items())
-    if (!before.contains(name) || before[name] != value)
-      differences += fmt::format("{}{}: {} before, {} now", differences.empty() ? "" : "; ", name,
-                                 before.contains(name) ? before[name].dump() : "absent", value.dump());
+  const std::string differences = differences_of(before, identity_);
   if (!differences.empty())
     throw argument_error(
         fmt::format("the study in {} was made from something else ({}): go on with what it was "
@@ -59,21 +66,105 @@ void part_store::decide(const std::string& name, const nlohmann::json& value) {
   write_identity();
 }
 
-std::optional<nlohmann::json> part_store::find(const std::string& model, const std::string& task,
-                                               const std::string& section) const {
-  const std::filesystem::path file = path(model, task, section);
+part_store part_store::joined(const std::filesystem::path& out, nlohmann::json identity) {
+  part_store store;
+  store.folder_ = out / "parts";
+  store.identity_ = std::move(identity);
+  std::filesystem::create_directories(store.folder_);
+  return store;
+}
+
+std::optional<nlohmann::json> part_store::find(const section_place& place) const {
+  const std::filesystem::path file = folder_ / (prefix(place) + ".json");
   if (!std::filesystem::exists(file)) return std::nullopt;
   return std::make_optional(read_json_file(file.string()));
 }
 
-void part_store::keep(const std::string& model, const std::string& task, const std::string& section,
-                      const nlohmann::json& part) const {
-  write_file_atomically(path(model, task, section), part.dump());
+void part_store::keep(const section_place& place, const nlohmann::json& part) const {
+  write_file_atomically(folder_ / (prefix(place) + ".json"), part.dump());
 }
 
-std::filesystem::path part_store::path(const std::string& model, const std::string& task,
-                                       const std::string& section) const {
-  return folder_ / fmt::format("{}.{}.{}.json", file_name(model), file_name(task), section);
+std::optional<nlohmann::json> part_store::find_piece(const section_place& place,
+                                                     const std::string& name) const {
+  const std::filesystem::path file = piece_path(place, name);
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return std::nullopt;
+  try {
+    return std::make_optional(nlohmann::json::from_cbor(in));
+  } catch (const nlohmann::json::exception& e) {
+    throw file_error(file.string(), "content",
+                     fmt::format("is no piece of a study ({}): remove the file", e.what()));
+  }
+}
+
+void part_store::keep_piece(const section_place& place, const std::string& name,
+                            const nlohmann::json& piece) const {
+  const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(piece);
+  write_file_atomically(piece_path(place, name),
+                        std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+void part_store::drop_pieces(const section_place& place) const {
+  const std::string start = prefix(place) + ".piece.";
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    if (entry.path().filename().string().starts_with(start)) {
+      std::error_code gone_already;
+      std::filesystem::remove(entry.path(), gone_already);
+    }
+}
+
+void part_store::finish_shard(const shard& share) const {
+  write_file_atomically(folder_ / "shard.json",
+                        nlohmann::json{{"index", share.index}, {"count", share.count}}.dump(1));
+}
+
+nlohmann::json gather_shards(const std::vector<std::string>& folders, const std::filesystem::path& out) {
+  std::map<std::size_t, std::string> found;
+  nlohmann::json study;
+  std::size_t count = 0;
+  for (const std::string& folder : folders) {
+    const std::filesystem::path parts = std::filesystem::path(folder) / "parts";
+    if (!std::filesystem::exists(parts / "shard.json"))
+      throw argument_error(
+          fmt::format("{} holds no finished shard of a study: run it with --shard first, or "
+                      "again with --resume",
+                      folder));
+    const nlohmann::json share = read_json_file((parts / "shard.json").string());
+    nlohmann::json identity = read_json_file((parts / "study.json").string());
+    identity.erase("date");
+    if (study.is_null()) {
+      study = identity;
+      count = share.at("count").get<std::size_t>();
+    }
+    const std::string differences = differences_of(study, identity);
+    if (!differences.empty() || share.at("count").get<std::size_t>() != count)
+      throw argument_error(fmt::format(
+          "{} and {} are not shards of one study ({})", folders.front(), folder,
+          differences.empty() ? fmt::format("of {} and {} shards", count, share.at("count").dump())
+                              : differences));
+    const auto [other, is_new] = found.emplace(share.at("index").get<std::size_t>(), folder);
+    if (!is_new)
+      throw argument_error(
+          fmt::format("{} and {} are both shard {}/{}", other->second, folder, other->first + 1, count));
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    if (!found.contains(i))
+      throw argument_error(fmt::format("shard {}/{} is missing: name its folder too", i + 1, count));
+  std::filesystem::create_directories(out / "parts");
+  for (const auto& [index, folder] : found)
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / "parts"))
+      if (entry.path().filename() != "shard.json")
+        std::filesystem::copy_file(entry.path(), out / "parts" / entry.path().filename(),
+                                   std::filesystem::copy_options::overwrite_existing);
+  return study;
+}
+
+std::string part_store::prefix(const section_place& place) const {
+  return fmt::format("{}.{}.{}", file_name(place.model), file_name(place.task), place.section);
+}
+
+std::filesystem::path part_store::piece_path(const section_place& place, const std::string& name) const {
+  return folder_ / fmt::format("{}.piece.{}.cbor", prefix(place), name);
 }
 
 void part_store::write_identity() const { write_file_atomically(folder_ / "study.json", identity_.dump(1)); }

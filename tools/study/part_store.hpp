@@ -7,8 +7,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "study/options.hpp"
 
 namespace iclmech::cli {
+
+/// Whose results: a section of one task on one model.
+struct section_place {
+  std::string model, task, section;
+};
 
 class part_store {
  public:
@@ -18,24 +26,42 @@ class part_store {
   /// that differ are named with both values.
   part_store(const std::filesystem::path& out, nlohmann::json identity, bool resume);
 
+  /// Joins a study that another process has opened.
+  static part_store joined(const std::filesystem::path& out, nlohmann::json identity);
+
   const nlohmann::json& identity() const { return identity_; }
 
   /// Notes what the first run decides, such as the number of prompts that a budget allows.
   void decide(const std::string& name, const nlohmann::json& value);
 
-  std::optional<nlohmann::json> find(const std::string& model, const std::string& task,
-                                     const std::string& section) const;
-  void keep(const std::string& model, const std::string& task, const std::string& section,
-            const nlohmann::json& part) const;
+  std::optional<nlohmann::json> find(const section_place& place) const;
+  void keep(const section_place& place, const nlohmann::json& part) const;
+
+  /// What a section has measured on some of its prompts, until the section is kept. Numbers come back bit for
+  /// bit, NaN included.
+  /// @throws file_error for a file that is no piece.
+  std::optional<nlohmann::json> find_piece(const section_place& place, const std::string& name) const;
+  void keep_piece(const section_place& place, const std::string& name, const nlohmann::json& piece) const;
+  void drop_pieces(const section_place& place) const;
+
+  /// Notes that a shard has all it can have.
+  void finish_shard(const shard& share) const;
 
  private:
-  std::filesystem::path path(const std::string& model, const std::string& task,
-                             const std::string& section) const;
+  part_store() = default;
+  std::string prefix(const section_place& place) const;
+  std::filesystem::path piece_path(const section_place& place, const std::string& name) const;
   void write_identity() const;
 
   std::filesystem::path folder_;
   nlohmann::json identity_;
 };
+
+/// Copies what the shards of one study have kept into OUT/parts, so that it can be resumed there, and returns
+/// its identity.
+/// @throws argument_error naming what is missing: a folder without a finished shard, a shard twice or not at
+/// all, a shard of another study.
+nlohmann::json gather_shards(const std::vector<std::string>& folders, const std::filesystem::path& out);
 
 /// A name that can be part of a file's name, different for different names.
 std::string file_name(const std::string& name);

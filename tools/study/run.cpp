@@ -10,7 +10,9 @@
 #include "iclmech/io/atomic_file.hpp"
 #include "iclmech/report/results_json.hpp"
 #include "iclmech/task/bundled_models.hpp"
+#include "study/kept_pieces.hpp"
 #include "study/part_store.hpp"
+#include "study/process_group.hpp"
 #include "study/results.hpp"
 
 namespace iclmech::cli {
@@ -45,21 +47,13 @@ std::vector<section> chosen_sections(const study_options& options, const std::ve
 
 /// Everything that decides the numbers, so that a study resumes only as what it was.
 nlohmann::json identity_of(const study_options& o, const std::string& kind) {
-  nlohmann::json j{{"study", kind},
-                   {"seed", o.seed},
-                   {"demonstrations", o.demonstrations},
-                   {"count", o.count},
-                   {"grid_count", o.grid_count},
-                   {"grid_shots", o.grid_shots},
-                   {"corrupted", o.corrupted},
-                   {"fraction", o.fraction},
-                   {"sizes", o.sizes},
-                   {"top", o.top},
-                   {"budget", o.budget},
-                   {"host", o.model.host},
-                   {"low_memory", o.model.low_memory},
-                   {"mamba_groups", o.model.mamba_groups},
-                   {"library_version", library_version}};
+  nlohmann::json j = o;
+  // More sections may be measured later.
+  j.erase("sections");
+  j["study"] = kind;
+  j["library_version"] = library_version;
+  j["models"] = nlohmann::json::object();
+  j["tasks"] = nlohmann::json::object();
   for (const std::string& model : o.models) j["models"][model] = fingerprint(find_model(model));
   for (const std::string& name : o.tasks) {
     std::string text;
@@ -67,6 +61,7 @@ nlohmann::json identity_of(const study_options& o, const std::string& kind) {
     for (const task_pair& pair : t.pairs) text += pair.input + '\n' + pair.output + '\n';
     for (const label_mapping& mapping : t.mappings)
       for (const auto& [from, to] : mapping.entries) text += from + '\n' + to + '\n';
+    for (const auto& [from, to] : t.synonyms.entries) text += from + '\n' + to + '\n';
     for (const std::string& part :
          {t.layout.input_prefix, t.layout.output_prefix, t.layout.label_prefix, t.layout.separator})
       text += part + '\n';
@@ -94,9 +89,10 @@ std::size_t affordable(study_options& o, const std::vector<section>& sections) {
     any_host host = open_host(o.model);
     for (const std::string& task : o.tasks) {
       const auto one = prompt_maker(model, host.spec(), prompts_of(o, task, 1)).shown(o.demonstrations);
-      answers(host, one, "warming up");
+      piecework work("timing");
+      answers(host, one, work);
       const auto start = clock::now();
-      answers(host, one, "timing");
+      answers(host, one, work);
       seconds += seconds_since(start) * forwards;
     }
   }
@@ -137,6 +133,102 @@ class study_progress {
   clock::time_point start_;
 };
 
+/// The leading process opens the store, the others join it.
+part_store open_store(const study_options& options, const study_kind& kind, const process_group& group) {
+  if (!group.leads()) return part_store::joined(options.out, group.of_leader({}));
+  part_store store(options.out, identity_of(options, kind.name), options.resume);
+  store.decide("options", options);
+  group.of_leader(store.identity());
+  return store;
+}
+
+/// Measures the sections of a study on one model after another.
+class study_run {
+ public:
+  study_run(study_options& options, const study_kind& kind, const std::vector<section>& sections,
+            const process_group& group, const part_store& store)
+      : options_(options),
+        kind_(kind),
+        sections_(sections),
+        group_(group),
+        store_(store),
+        bar_(options.models.size() * options.tasks.size() * sections.size()) {}
+
+  /// What results keep of a model.
+  nlohmann::json measure(const std::string& model) {
+    host_.reset();
+    const nlohmann::json facts = kept_or_measured({model, "-", "model"}, [&] { return model_facts(host()); });
+    const auto name = facts.at("name").get<std::string>();
+    nlohmann::json entry{{"spec", facts}, {"tasks", nlohmann::json::object()}};
+    for (const std::string& task : options_.tasks) entry["tasks"][task] = measure(model, name, task);
+    if (options_.share.count == 1)
+      entry["between_tasks"] = kind_.report.between_tasks(entry["tasks"], options_.fraction);
+    return entry;
+  }
+
+ private:
+  nlohmann::json measure(const std::string& model, const std::string& name, const std::string& task) {
+    std::unique_ptr<subject> measured;
+    nlohmann::json done = nlohmann::json::object();
+    for (const section& s : sections_) {
+      const std::string unit = bar_.begin(fmt::format("{} {}: {}", model, task, s.name));
+      bool found = true;
+      // What other sections build on, every shard measures in full; of the rest it keeps its pieces.
+      const bool whole = std::any_of(sections_.begin(), sections_.end(), [&](const section& other) {
+        return std::find(other.needs.begin(), other.needs.end(), s.name) != other.needs.end();
+      });
+      const auto work_on = [&, unit, whole](const std::string& what) {
+        return std::make_unique<kept_pieces>(store_, group_, options_.share, section_place{model, task, what},
+                                             whole, unit);
+      };
+      const auto run = [&] {
+        found = false;
+        if (!measured)
+          measured = std::make_unique<subject>(host(), options_, prompts_of(options_, task, options_.count));
+        measured->begin(s.name, work_on);
+        return s.measure(*measured, done);
+      };
+      if (options_.share.count > 1 && !whole)
+        run();
+      else
+        done[s.name] = kept_or_measured({model, task, s.name}, run);
+      bar_.end(!found);
+    }
+    if (options_.share.count > 1) return done;
+    if (group_.leads()) store_.drop_pieces({model, task, "means"});
+    done["family"] = std::string(to_string(find_any_task(task).family));
+    kind_.report.derive(done, fmt::format("{}, {}", name, task), options_.fraction);
+    if (group_.leads()) fmt::print("{}\n", done.at("summary").get<std::string>());
+    return done;
+  }
+
+  /// What the leading process has kept, or else what all measure together.
+  template <class Measure>
+  nlohmann::json kept_or_measured(const section_place& place, const Measure& run) {
+    const std::optional<nlohmann::json> kept = store_.find(place);
+    nlohmann::json part = group_.of_leader(kept ? *kept : nlohmann::json());
+    if (!part.is_null()) return part;
+    part = run();
+    if (group_.leads()) store_.keep(place, part);
+    group_.of_leader({});  // no piece goes before its section is kept
+    store_.drop_pieces(place);
+    return part;
+  }
+
+  any_host& host() {
+    if (!host_) host_ = std::make_unique<any_host>(open_host(options_.model));
+    return *host_;
+  }
+
+  study_options& options_;
+  const study_kind& kind_;
+  const std::vector<section>& sections_;
+  const process_group& group_;
+  const part_store& store_;
+  study_progress bar_;
+  std::unique_ptr<any_host> host_;
+};
+
 }  // namespace
 
 double parse_budget(const std::string& text) {
@@ -155,55 +247,49 @@ double parse_budget(const std::string& text) {
 void run_study(study_options options, const study_kind& kind) {
   const std::vector<section> sections = chosen_sections(options, kind.sections);
   if (!options.budget.empty()) parse_budget(options.budget);
-  part_store store(options.out, identity_of(options, kind.name), options.resume);
+  const process_group group;
+  if (options.share.count > 1 && (group.size() > 1 || !options.budget.empty()))
+    throw argument_error(
+        "--shard goes with neither mpirun, which shares the prompts itself, nor --budget, on which shards "
+        "could not agree: give --count");
+  part_store store = open_store(options, kind, group);
   if (!options.budget.empty()) {
     const std::size_t asked = options.count;
-    if (!store.identity().contains("affordable")) store.decide("affordable", affordable(options, sections));
+    if (!store.identity().contains("affordable"))
+      store.decide("affordable", group.of_leader(affordable(options, sections)));
     options.count = store.identity().at("affordable").get<std::size_t>();
     options.grid_count = std::min(options.grid_count, options.count);
     options.corrupted = std::min(options.corrupted, options.count);
-    fmt::print("budget of {}: {} of {} prompts\n", options.budget, options.count, asked);
+    if (group.leads()) fmt::print("budget of {}: {} of {} prompts\n", options.budget, options.count, asked);
   }
 
+  study_run run{options, kind, sections, group, store};
   study_results results{options, kind.name, store.identity(), nlohmann::json::array()};
-  study_progress bar(options.models.size() * options.tasks.size() * sections.size());
   for (const std::string& model : options.models) {
     options.model.model = model;
-    std::unique_ptr<any_host> host;
-    const auto open = [&]() -> any_host& {
-      if (!host) host = std::make_unique<any_host>(open_host(options.model));
-      return *host;
-    };
-    std::optional<nlohmann::json> facts = store.find(model, "-", "model");
-    if (!facts) store.keep(model, "-", "model", facts.emplace(model_facts(open())));
-    nlohmann::json entry{{"spec", *facts}, {"tasks", nlohmann::json::object()}};
-    for (const std::string& task : options.tasks) {
-      std::unique_ptr<subject> measured;
-      nlohmann::json done = nlohmann::json::object();
-      for (const section& s : sections) {
-        const std::string unit = bar.begin(fmt::format("{} {}: {}", model, task, s.name));
-        std::optional<nlohmann::json> part = store.find(model, task, s.name);
-        bar.end(!part.has_value());
-        if (!part) {
-          if (!measured)
-            measured = std::make_unique<subject>(open(), options, prompts_of(options, task, options.count));
-          measured->unit = unit;
-          part.emplace(s.measure(*measured, done));
-          store.keep(model, task, s.name, *part);
-        }
-        done[s.name] = std::move(*part);
-      }
-      done["family"] = std::string(to_string(find_any_task(task).family));
-      kind.report.derive(done, fmt::format("{}, {}", facts->at("name").get<std::string>(), task),
-                         options.fraction);
-      fmt::print("{}\n", done.at("summary").get<std::string>());
-      entry["tasks"][task] = std::move(done);
-    }
-    entry["between_tasks"] = kind.report.between_tasks(entry["tasks"], options.fraction);
-    results.add(model, std::move(entry));
+    results.add(model, run.measure(model));
   }
-  results.write(kind.report);
-  fmt::print("report: {}\n", (std::filesystem::path(options.out) / "report.html").string());
+  if (options.share.count > 1) {
+    store.finish_shard(options.share);
+    fmt::print("shard {}/{} is done: iclmech merge puts the folders of all {} together\n",
+               options.share.index + 1, options.share.count, options.share.count);
+  } else if (group.leads()) {
+    results.write(kind.report);
+    fmt::print("report: {}\n", (std::filesystem::path(options.out) / "report.html").string());
+  }
+  group.finish();
+}
+
+void merge_study(const std::vector<std::string>& shards, const std::string& out,
+                 std::span<const study_kind> kinds) {
+  const nlohmann::json identity = gather_shards(shards, out);
+  auto options = identity.at("options").get<study_options>();
+  options.resume = true;
+  options.out = out;
+  for (const study_kind& kind : kinds)
+    if (kind.name == identity.at("study")) return run_study(options, kind);
+  throw argument_error(
+      fmt::format("{} holds a study of an unknown kind, {}", shards.front(), identity.at("study").dump()));
 }
 
 }  // namespace iclmech::cli

@@ -2,6 +2,8 @@
 #define ICLMECH_TOOLS_STUDY_RUN_HPP
 // Runs a study: measures what is missing, keeps every piece as it is done, writes results and report.
 
+#include <span>
+#include <string>
 #include <vector>
 
 #include "study/options.hpp"
@@ -19,6 +21,11 @@ struct study_kind {
 
 /// @throws argument_error for options that do not fit, or a resumed study that was made from something else.
 void run_study(study_options options, const study_kind& kind);
+
+/// Puts the shards of a study together, measures what none of them could, and writes results and report.
+/// @throws argument_error if shards are missing or belong to different studies.
+void merge_study(const std::vector<std::string>& shards, const std::string& out,
+                 std::span<const study_kind> kinds);
 
 /// "90s", "10m", "2h" in seconds.
 /// @throws argument_error for anything else.

@@ -19,7 +19,7 @@ const head_means& subject::means() {
   if (!means_) {
     std::vector<answered_prompt> clean;
     for (const labelled_prompt& p : shown()) clean.push_back({p.ids, p.answer});
-    means_ = cli::means(host, clean);
+    means_ = cli::means(host, clean, *make_work_("means"));
   }
   return *means_;
 }
@@ -57,7 +57,7 @@ nlohmann::json rates(subject& s, const ablation_outcome& outcome) {
 
 void steering_rows::add(const std::string& set, const std::vector<head_id>& heads) {
   const vector v = task_vector(subject_.host, subject_.means(), heads);
-  const auto outcomes = steered(subject_.host, zero_shot_, v, heads, subject_.means(), {}, subject_.unit);
+  const auto outcomes = steered(subject_.host, zero_shot_, v, heads, subject_.means(), {}, subject_.work());
   const nlohmann::json all = to_json(outcomes)["outcomes"];
   none_ = all[0];
   for (std::size_t o = 1; o < all.size(); ++o) {

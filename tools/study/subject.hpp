@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -17,15 +19,24 @@ namespace iclmech::cli {
 
 class subject {
  public:
+  /// `work_on` gives the piecework of what is called so: a section, or "means".
+  using make_work = std::function<std::unique_ptr<piecework>(const std::string& name)>;
+
   subject(any_host& model, const study_options& chosen, const prompt_options& source);
 
   any_host& host;
   const study_options& options;
   prompt_options prompts;
   prompt_maker make;
-  std::string unit;  ///< what the progress bars are called
 
   const model_spec& spec() const { return host.spec(); }
+
+  /// How the section being measured goes through prompts.
+  piecework& work() { return *work_; }
+  void begin(const std::string& section, make_work work_on) {
+    make_work_ = std::move(work_on);
+    work_ = make_work_(section);
+  }
 
   /// The task's prompts with demonstrations.
   const std::vector<labelled_prompt>& shown();
@@ -33,6 +44,8 @@ class subject {
   const head_means& means();
 
  private:
+  make_work make_work_;
+  std::unique_ptr<piecework> work_;
   std::optional<std::vector<labelled_prompt>> shown_;
   std::optional<head_means> means_;
 };

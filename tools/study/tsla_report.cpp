@@ -155,6 +155,32 @@ void show_steering(html_page& page, const report_subject& s) {
         {{"set", "set"}, {"accuracy", "accuracy"}, {"TR ratio", "tr_ratio"}, {"P(answer)", "probability"}});
 }
 
+void show_labels(html_page& page, const report_subject& s) {
+  if (!s.has("labels")) return;
+  for (const auto& note : s.at("labels").value("notes", nlohmann::json::array()))
+    page.paragraph(note.get<std::string>());
+  table(page, s, "labels", "other words for the labels, and more labels", s.at("labels").at("rows"),
+        with_rates({{"labels", "labels"},
+                    {"mean TR of TR heads", "tr_of_tr_heads"},
+                    {"mean TL of TL heads", "tl_of_tl_heads"},
+                    {"TR sets, Jaccard", "tr_agreement/jaccard"},
+                    {"TR percentile", "tr_agreement/percentile"},
+                    {"TL sets, Jaccard", "tl_agreement/jaccard"},
+                    {"TL percentile", "tl_agreement/percentile"}}));
+}
+
+void show_generation(html_page& page, const report_subject& s) {
+  if (!s.has("generation")) return;
+  const nlohmann::json& part = s.at("generation");
+  std::vector<std::pair<std::string, std::string>> columns{
+      {"query", "query"}, {"answer", "answer"}, {"as it is", "none"}};
+  for (const char* name : {"tr", "tl"})
+    if (part.at("has_answer").contains(name))
+      columns.emplace_back(
+          fmt::format("with the {} vector at layer {}", name, part.at("layer").at(name).get<int>()), name);
+  table(page, s, "generation", "what the model writes without demonstrations", part.at("rows"), columns);
+}
+
 void show_geometry(html_page& page, const report_subject& s) {
   if (!s.has("geometry")) return;
   const nlohmann::json& g = s.at("geometry");
@@ -248,7 +274,9 @@ report_kind tsla_report() {
            {"Sets of heads taken out", show_ablation},
            {"Every head taken out", show_each_head},
            {"Perturbed demonstrations", show_perturbation},
+           {"The labels' words", show_labels},
            {"Task vectors", show_steering},
+           {"Task vectors in open generation", show_generation},
            {"Geometry of the stream", show_geometry},
            {"Attention", show_attention},
            {"Concentration, mixers and MLPs", show_rest}}};

@@ -1,5 +1,7 @@
 // What a TSLA study sees in runs as they are: scores, perturbed prompts, geometry, attention, concentration.
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "iclmech/method/ranking_agreement.hpp"
@@ -13,7 +15,7 @@ namespace {
 constexpr std::array score_names{"tr", "tl", "induction", "dla_answer", "logit_difference"};
 
 nlohmann::json score_section(subject& s, const nlohmann::json&) {
-  const head_scores found = scores(s.host, s.shown(), true, s.unit);
+  const head_scores found = scores(s.host, s.shown(), true, s.work());
   nlohmann::json result = to_json(found);
   result.update(rates(s.shown(), found.predictions));
   try {
@@ -40,32 +42,52 @@ double mean_over(const std::vector<head_id>& heads, const head_scores& from, dou
   return sum / static_cast<double>(std::max<std::size_t>(1, heads.size()));
 }
 
+/// Scores other prompts and sets them beside those of the section "scores".
+nlohmann::json compared(subject& s, const nlohmann::json& done, const std::vector<labelled_prompt>& prompts) {
+  const nlohmann::json &plain = done.at("scores").at("heads"), &top = done.at("scores").at("top");
+  const head_scores found = scores(s.host, prompts, false, s.work());
+  nlohmann::json row = rates(prompts, found.predictions);
+  row["tr_of_tr_heads"] = mean_over(heads_named(s.spec(), top.at("tr")), found, &write_scores::tr);
+  row["tl_of_tl_heads"] = mean_over(heads_named(s.spec(), top.at("tl")), found, &write_scores::tl);
+  const nlohmann::json heads = to_json(found)["heads"];
+  for (const std::string name : {"tr", "tl"}) {
+    const ranking_agreement a =
+        compare_rankings(column(plain, name), column(heads, name), s.options.fraction);
+    row[name + "_agreement"] = {
+        {"jaccard", a.jaccard}, {"kendall", a.kendall}, {"percentile", a.first_in_second}};
+  }
+  return row;
+}
+
 nlohmann::json perturbation_section(subject& s, const nlohmann::json& done) {
-  const nlohmann::json& top = done.at("scores").at("top");
-  const std::vector<head_id> tr = heads_named(s.spec(), top.at("tr")),
-                             tl = heads_named(s.spec(), top.at("tl"));
-  const std::vector<double> plain_tr = column(done.at("scores").at("heads"), "tr"),
-                            plain_tl = column(done.at("scores").at("heads"), "tl");
   constexpr std::array names{"none", "random texts", "unrelated labels", "shuffled labels"};
   nlohmann::json rows = nlohmann::json::array();
   for (std::size_t k = 0; k < names.size(); ++k) {
-    const auto prompts = s.make.perturbed(static_cast<perturbation>(k));
-    const head_scores found = scores(s.host, prompts, false, s.unit);
-    nlohmann::json row = rates(prompts, found.predictions);
+    nlohmann::json row = compared(s, done, s.make.perturbed(static_cast<perturbation>(k)));
     row["perturbation"] = names[k];
-    row["tr_of_tr_heads"] = mean_over(tr, found, &write_scores::tr);
-    row["tl_of_tl_heads"] = mean_over(tl, found, &write_scores::tl);
-    const nlohmann::json heads = to_json(found)["heads"];
-    const auto agree = [&](const std::vector<double>& plain, const char* name) {
-      const ranking_agreement a = compare_rankings(plain, column(heads, name), s.options.fraction);
-      return nlohmann::json{
-          {"jaccard", a.jaccard}, {"kendall", a.kendall}, {"percentile", a.first_in_second}};
-    };
-    row["tr_agreement"] = agree(plain_tr, "tr");
-    row["tl_agreement"] = agree(plain_tl, "tl");
     rows.push_back(std::move(row));
   }
   return {{"rows", std::move(rows)}};
+}
+
+/// Do heads follow the words or what they mean, and does it matter how many labels there might be?
+nlohmann::json label_section(subject& s, const nlohmann::json& done) {
+  nlohmann::json j{{"rows", nlohmann::json::array()}};
+  const auto add = [&](const std::string& name, const auto& prompts) {
+    try {
+      nlohmann::json row = compared(s, done, prompts());
+      row["labels"] = name;
+      j["rows"].push_back(std::move(row));
+    } catch (const argument_error& e) {
+      // The model's vocabulary has no such words, or they begin alike.
+      j["notes"].push_back(fmt::format("no row \"{}\": {}", name, e.what()));
+    }
+  };
+  add("as they are", [&] { return s.shown(); });
+  if (s.make.has_synonyms()) add("synonyms", [&] { return s.make.perturbed(perturbation::synonym_labels); });
+  for (const std::size_t more : {4, 12, 36})
+    add(fmt::format("{} more", more), [&] { return s.make.with_more_labels(more); });
+  return j;
 }
 
 /// Each layer's strongest heads, so that every layer has writes to add.
@@ -103,7 +125,7 @@ nlohmann::json geometry_section(subject& s, const nlohmann::json& done) {
                             tl = column(done.at("scores").at("heads"), "tl");
   const std::vector<head_selection> chosen{{"tr", top_of_layers(s.spec(), tr)},
                                            {"tl", top_of_layers(s.spec(), tl)}};
-  const layer_geometry g = geometry(s.host, s.shown(), chosen, s.unit);
+  const layer_geometry g = geometry(s.host, s.shown(), chosen, s.work());
   nlohmann::json j{{"entering", geometry_json(g.entering)}, {"leaving", geometry_json({g.leaving})}};
   for (std::size_t c = 0; c < chosen.size(); ++c) j["with"][chosen[c].name] = geometry_json(g.with[c]);
   // Across layers: does what the layer's heads score tell how far the stream moves?
@@ -135,7 +157,7 @@ nlohmann::json attention_section(subject& s, const nlohmann::json& done) {
   nlohmann::json j{{"groups", nlohmann::json::object()}, {"heads", nlohmann::json::array()}};
   head_map<attention_profile> all;
   try {
-    all = profiles(s.host, s.make.tagged(), s.unit);
+    all = profiles(s.host, s.make.tagged(), s.work());
   } catch (const unsupported_error& e) {
     j["note"] = e.what();
     return j;
@@ -174,12 +196,12 @@ nlohmann::json concentration_section(subject& s, const nlohmann::json& done) {
     const std::vector<head_id> heads = heads_named(s.spec(), done.at("scores").at("top").at(set));
     const std::vector<head_id> random = matched_random_heads(s.spec(), heads, s.prompts.seed);
     const auto add = [&](const std::string& name, std::span<const head_id> of) {
-      for (const subspace_share& x : shares(s.host, s.shown(), of))
+      for (const subspace_share& x : shares(s.host, s.shown(), of, s.work()))
         rows.push_back({{"set", name},
                         {"name", s.spec().label(x.head)},
                         {"share", x.share},
                         {"expected", x.expected},
-                        {"median_p", x.median_p}});
+                        {"median_p", x.median_p()}});
     };
     add(set, heads);
     add(std::string("random like ") + set, random);
@@ -194,7 +216,9 @@ std::vector<section> tsla_sections() {
           {"ablation", {"scores"}, ablation_section, 6.0},
           {"heads", {"scores"}, each_head_section, 5.0},
           {"perturbation", {"scores"}, perturbation_section, 4.2},
+          {"labels", {"scores"}, label_section, 5.5},
           {"steering", {"scores"}, task_vector_section, 2.0},
+          {"generation", {"scores", "steering"}, generation_section, 1.0},
           {"geometry", {"scores"}, geometry_section, 1.2},
           {"attention", {"scores"}, attention_section, 2.0},
           {"concentration", {"scores"}, concentration_section, 4.2}};

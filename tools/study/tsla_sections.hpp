@@ -9,6 +9,7 @@ namespace iclmech::cli {
 nlohmann::json ablation_section(subject& s, const nlohmann::json& done);
 nlohmann::json each_head_section(subject& s, const nlohmann::json& done);
 nlohmann::json task_vector_section(subject& s, const nlohmann::json& done);
+nlohmann::json generation_section(subject& s, const nlohmann::json& done);
 
 }  // namespace iclmech::cli
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "iclmech/report/csv_field.hpp"
 #include "iclmech/report/svg.hpp"
 
 namespace iclmech {
@@ -47,7 +48,7 @@ class html_page {
     if (rows.empty()) return;
     std::string csv, cells = "<div class=wide><table><thead><tr>";
     const auto line = [&csv](const std::vector<std::string>& values) {
-      for (std::size_t i = 0; i < values.size(); ++i) csv += (i > 0 ? "," : "") + quoted(values[i]);
+      for (std::size_t i = 0; i < values.size(); ++i) csv += (i > 0 ? "," : "") + csv_field(values[i]);
       csv += '\n';
     };
     line(columns);
@@ -87,13 +88,6 @@ class html_page {
       row_ = row_state::open;
     }
     body_ += content;
-  }
-
-  static std::string quoted(const std::string& cell) {
-    if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
-    std::string out = "\"";
-    for (const char c : cell) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + '"';
   }
 
   static std::string links(std::string_view csv, std::string_view command) {

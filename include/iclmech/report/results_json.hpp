@@ -10,6 +10,7 @@
 
 #include "iclmech/method/ablate_heads.hpp"
 #include "iclmech/method/steer.hpp"
+#include "iclmech/report/csv_field.hpp"
 #include "iclmech/version.hpp"
 
 namespace iclmech {
@@ -143,6 +144,17 @@ inline nlohmann::json to_json(const std::vector<ablation_outcome>& outcomes) {
   return j;
 }
 
+/// ablation.csv: one line per set.
+inline std::string to_csv(const std::vector<ablation_outcome>& outcomes) {
+  std::ostringstream csv;
+  csv.precision(9);
+  csv << "set,heads,accuracy,tr_ratio,probability\n";
+  for (const ablation_outcome& o : outcomes)
+    csv << csv_field(o.name) << ',' << o.heads << ',' << o.summary.accuracy << ',' << o.summary.tr_ratio
+        << ',' << o.probability << '\n';
+  return csv.str();
+}
+
 /// The fields of steering.json.
 inline nlohmann::json to_json(const std::vector<steering_outcome>& outcomes) {
   nlohmann::json j;
@@ -155,6 +167,17 @@ inline nlohmann::json to_json(const std::vector<steering_outcome>& outcomes) {
                              {"tr_ratio", o.summary.tr_ratio},
                              {"probability", o.probability}});
   return j;
+}
+
+/// steering.csv: one line per way of steering.
+inline std::string to_csv(const std::vector<steering_outcome>& outcomes) {
+  std::ostringstream csv;
+  csv.precision(9);
+  csv << "at,layer,strength,accuracy,tr_ratio,probability\n";
+  for (const steering_outcome& o : outcomes)
+    csv << o.name << ',' << o.layer << ',' << o.strength << ',' << o.summary.accuracy << ','
+        << o.summary.tr_ratio << ',' << o.probability << '\n';
+  return csv.str();
 }
 
 }  // namespace iclmech
