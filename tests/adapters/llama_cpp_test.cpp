@@ -8,6 +8,7 @@
 #include "iclmech/sweep.hpp"
 #include "iclmech/testing/host_conformance.hpp"
 #include "support/hosts.hpp"
+#include "support/tokenizer_goldens.hpp"
 
 namespace iclmech {
 namespace {
@@ -255,14 +256,13 @@ TEST(llama_cpp, names_what_it_cannot_load) {
   EXPECT_THROW(llama_cpp_host(ICLMECH_TEST_DATA "/models/zamba2"), error);
 }
 
-/// Real models are too large to be kept here; ICLMECH_REAL_MODELS names a folder that has them.
+/// Real models, where they have been fetched.
 class llama_cpp_on_real : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const char* folder = std::getenv("ICLMECH_REAL_MODELS");
-    path_ = std::filesystem::path(folder == nullptr ? "" : folder) / (GetParam() + ".gguf");
-    if (folder == nullptr || !std::filesystem::exists(path_))
-      GTEST_SKIP() << "set ICLMECH_REAL_MODELS to a folder with " << path_.filename();
+    path_ = test::real_files() / (GetParam() + ".gguf");
+    if (!std::filesystem::exists(path_))
+      GTEST_SKIP() << path_ << " is not there; scripts/fetch_real_files.sh fetches it";
     llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
   }
   std::filesystem::path path_;
@@ -285,7 +285,7 @@ TEST_P(llama_cpp_on_real, predicts_what_the_reference_engine_predicts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(models, llama_cpp_on_real, ::testing::Values("smollm2", "gemma3-270m"), name_of);
+INSTANTIATE_TEST_SUITE_P(models, llama_cpp_on_real, ::testing::Values("smollm2", "gemma3"), name_of);
 
 }  // namespace
 }  // namespace iclmech

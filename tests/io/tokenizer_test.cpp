@@ -75,9 +75,9 @@ struct real_case {
 class real_tokenizer : public ::testing::TestWithParam<real_case> {};
 
 TEST_P(real_tokenizer, gives_hugging_face_ids) {
-  const std::filesystem::path file = iclmech::test::tokenizer_cache() / GetParam().file;
+  const std::filesystem::path file = iclmech::test::real_files() / GetParam().file;
   if (!std::filesystem::exists(file))
-    GTEST_SKIP() << file << " is not there; scripts/fetch_tokenizers.sh fetches it";
+    GTEST_SKIP() << file << " is not there; scripts/fetch_real_files.sh fetches it";
   expect_golden(load_tokenizer(file.string()), GetParam().golden);
 }
 

@@ -16,11 +16,11 @@ inline std::filesystem::path tokenizer_data() {
   return std::filesystem::path(ICLMECH_TEST_DATA) / "tokenizers";
 }
 
-/// Where scripts/fetch_tokenizers.sh puts real tokenizers, which are too large for the repository.
-inline std::filesystem::path tokenizer_cache() {
-  if (const char* const folder = std::getenv("ICLMECH_TOKENIZERS")) return folder;
+/// Where scripts/fetch_real_files.sh puts real tokenizers and models, which are too large for the repository.
+inline std::filesystem::path real_files() {
+  if (const char* const folder = std::getenv("ICLMECH_REAL_FILES")) return folder;
   const char* const home = std::getenv("HOME");
-  return std::filesystem::path(home ? home : "/") / ".cache/iclmech/tokenizers";
+  return std::filesystem::path(home ? home : "/") / ".cache/iclmech/real";
 }
 
 inline nlohmann::json read_json(const std::filesystem::path& path) {
