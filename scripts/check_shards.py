@@ -10,9 +10,11 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 STUDIES = {
     "tsla": ["study", "tsla", "llama", "hymba", "--task", "contextual-2", "--count", "14", "--shots", "4"],
@@ -56,8 +58,29 @@ def shards(program, kind, study, folder, whole):
     expect(contents(folder / "merged", kind) == whole, f"{kind}: merged shards give the same results")
 
 
+def one_dies(command, folder, environment):
+    """Kills a rank as soon as a few pieces are kept; the others must not wait for it."""
+    running = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    parts = folder / "died" / "parts"
+    while running.poll() is None and len(list(parts.glob("*"))) < 6:
+        time.sleep(0.01)
+    children = pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children")
+    ranks_running = children.read_text().split() if running.poll() is None else []
+    for pid in ranks_running[-1:]:
+        os.kill(int(pid), signal.SIGKILL)
+    try:
+        running.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        running.kill()
+        expect(False, "the other ranks end when one dies")
+
+
 def ranks(mpiexec, program, kind, study, folder, whole):
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
+    one_dies([mpiexec, "--oversubscribe", "-n", "2", str(program), *study, "--out", "died"], folder, environment)
+    resumed = run([program, *study, "--out", "died", "--resume"], folder)
+    expect(resumed.returncode == 0, f"{kind}: one process goes on where a rank died {resumed.stderr.strip()}")
+    expect(contents(folder / "died", kind) == whole, f"{kind}: and ends with the same results")
     for n in (2, 3):
         out = folder / f"ranks{n}"
         command = [mpiexec, "--oversubscribe", "-n", n, program, *study, "--out", out.name]
