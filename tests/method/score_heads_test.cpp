@@ -172,7 +172,8 @@ TEST_P(methods_on, components_have_the_scores_of_what_their_hooks_show) {
       e.tl += score.tl / 3.0;
       e.dla_sum += double{coordinates.sum()} / 3.0;
       e.dla_answer += double{coordinates[answer]} / 3.0;
-      const double others = double{coordinates.sum() - coordinates[answer]} / double(p.labels.size() - 1);
+      const double others =
+          double{coordinates.sum() - coordinates[answer]} / static_cast<double>(p.labels.size() - 1);
       e.logit_difference += (double{coordinates[answer]} - others) / 3.0;
     }
   }
@@ -238,7 +239,8 @@ TEST_P(methods_on, attributions_through_the_frozen_norm_add_up_to_the_logits) {
       if (!w.name.ends_with(".mixer")) add(w.value);
     for (const mixer_id id : host_.spec().mixer_ids()) {
       if (host_.spec().mixer(id.layer, id.mixer).write == write_path::measured) continue;
-      for (const auto& write : writes_of(host_, seen, id).rowwise()) add(write);
+      const row_matrix writes = writes_of(host_, seen, id);
+      for (index k = 0; k < writes.rows(); ++k) add(writes.row(k));
     }
     no_hooks none;
     const row_matrix logits = host_.run(std::vector<token_sequence>{p.ids}, none);
