@@ -17,7 +17,7 @@ struct stream_push {
 
 /// The `count` likeliest next tokens, one after the other, of each prompt. The push is added at the prompt's
 /// last position and at every generated one, so that each token is chosen under it. Runs whole prompts again
-/// for every token: meant for a few short ones, on any host.
+/// for every token: meant for a few short ones, on any host (the reference engine has `generate_cached`).
 /// @throws argument_error for prompts that the model cannot take, the generated tokens included.
 template <class Host>
 std::vector<token_sequence> generate(Host& h, std::span<const token_sequence> prompts, std::size_t count,
