@@ -11,22 +11,32 @@ namespace iclmech::test {
 /// stream(p) = E[id(p)]; per layer, z(p) = V mean(stream(0..p)) and stream += W z; logits = U stream.
 class archetype_host {
  public:
-  explicit archetype_host(int layers = 2, int heads = 3, int d_head = 2, int d_model = 8,
-                          int vocabulary = 12) {
+  /// The heads of one layer.
+  struct layer_shape {
+    int heads;
+    int d_head;
+  };
+
+  explicit archetype_host(int layers = 2, int heads = 3, int d_head = 2, int d_model = 8, int vocabulary = 12)
+      : archetype_host(std::vector<layer_shape>(static_cast<std::size_t>(layers), {heads, d_head}), d_model,
+                       vocabulary) {}
+
+  /// Layers of different shapes.
+  archetype_host(const std::vector<layer_shape>& layers, int d_model, int vocabulary) {
     spec_.name = spec_.architecture = "archetype";
     spec_.d_model = d_model;
     spec_.vocab_size = vocabulary;
     spec_.context_length = 32;
-    mixer_spec mixer;
-    mixer.heads = mixer.kv_heads = heads;
-    mixer.d_head = mixer.d_key = d_head;
-    for (int l = 0; l < layers; ++l) spec_.layers.push_back({{mixer}, false, false, 0});
     spec_.observable = {hook::embed,    hook::resid_pre,  hook::z,
                         hook::attn_out, hook::resid_post, hook::final_normalized};
     spec_.editable = spec_.observable;
     embedding = noise(vocabulary, d_model);
     unembedding_rows = noise(vocabulary, d_model);
-    for (int l = 0; l < layers; ++l) {
+    for (const auto& [heads, d_head] : layers) {
+      mixer_spec mixer;
+      mixer.heads = mixer.kv_heads = heads;
+      mixer.d_head = mixer.d_key = d_head;
+      spec_.layers.push_back({{mixer}, false, false, 0});
       read.push_back(noise(heads * d_head, d_model));
       write.push_back(noise(d_model, heads * d_head));
     }
