@@ -35,7 +35,7 @@ class hook_checks {
       : host_(h), spec_(h.spec()), options_(options), places_(hook_places(spec_)), prompts_(options.prompts) {
     if (prompts_.empty()) {
       random_stream random{7, stream_key("conformance prompts")};
-      for (const std::size_t length : {7, 4, 9}) {
+      for (const std::size_t length : {std::size_t{7}, std::size_t{4}, std::size_t{9}}) {
         token_sequence ids(length);
         for (token_id& id : ids)
           id = static_cast<token_id>(random.below(static_cast<std::uint64_t>(spec_.vocab_size)));
