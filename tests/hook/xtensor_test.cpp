@@ -45,7 +45,7 @@ TEST_F(as_xtensor_of, writes_through) {
 
 TEST_F(as_xtensor_of, reduces_over_an_axis_by_name) {
   const auto z = as_xtensor(view_);
-  const xt::xarray<float> mean = xt::mean(z, {axis_of(hook::z, "position")});
+  const xt::xarray<float> mean = xt::mean(z, {axis_of(hook::z, mixer_kind::attention, "position")});
   EXPECT_THAT(mean, ElementsAre(15, 16, 17, 18, 19, 20));
 }
 
