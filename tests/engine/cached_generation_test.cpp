@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "iclmech/engine/load.hpp"
+#include "iclmech/sweep.hpp"
 #include "support/hosts.hpp"
 
 namespace iclmech {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "iclmech/engine/reference_engine.hpp"
-#include "iclmech/sweep.hpp"
 
 namespace iclmech {
 
@@ -22,7 +21,9 @@ std::vector<token_sequence> generate_cached(reference_engine& engine, prompt_bat
   for (std::size_t step = 0; step < count; ++step) {
     const row_matrix logits = engine.advance(next, caches, hook_functions);
     for (std::size_t p = 0; p < prompts.size(); ++p) {
-      next[p] = {reduce::argmax_of(logits.middleRows(static_cast<index>(p), 1))};
+      index likeliest = 0;
+      logits.row(static_cast<index>(p)).maxCoeff(&likeliest);
+      next[p] = {static_cast<token_id>(likeliest)};
       generated[p].push_back(next[p].front());
     }
   }
