@@ -20,7 +20,7 @@ if (($# > 0)); then
   "$iclmech" study fv "$@" --task country-capital --out "$out/fv"
 else
   "$iclmech" tsla llama --task contextual-2 --out "$out/llama"
-  read -r -a models < <("$iclmech" models | cut -f 1 | tr '\n' ' ')
+  read -r -a models <<<"$("$iclmech" models | cut -f 1 | tr "\n" " ")"
   "$iclmech" study tsla "${models[@]}" --task contextual-2 --out "$out/tsla"
   "$iclmech" study fv "${models[@]}" --task category --out "$out/fv"
 fi

@@ -27,7 +27,8 @@ void add_run_options(CLI::App& command, model_options& options) {
                   "Channel groups of a Mamba-1 mixer that count as its heads")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command.add_option("--threads", options.threads, "Threads; 0: all cores")->check(CLI::NonNegativeNumber);
+  command.add_option("--threads", options.threads, "Threads; 0: all cores, one for tiny models")
+      ->check(CLI::NonNegativeNumber);
 }
 
 any_host open_host(const model_options& options) {
@@ -36,7 +37,12 @@ any_host open_host(const model_options& options) {
   load_options load;
   load.storage = options.low_memory ? weight_storage::packed : weight_storage::dense;
   load.mamba1_heads = options.mamba_groups;
-  return load_host(find_model(options.model), load);
+  any_host host = load_host(find_model(options.model), load);
+  // Products of several prompts at once pay for a second thread, but in tiny models only where nothing else
+  // wants the core: a waiting thread costs more than it saves.
+  constexpr int tiny = 256;
+  if (options.threads == 0 && host.spec().d_model < tiny) set_thread_count(1);
+  return host;
 }
 
 }  // namespace iclmech::cli
