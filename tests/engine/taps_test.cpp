@@ -58,19 +58,10 @@ struct scale_tap {
 };
 
 /// The same of every point for the row of one position, however many rows a run shows at once.
-struct scale_position {
-  hook_place place;
-  float factor;
-  index position;
-
-  static constexpr bool observes(hook) { return false; }
-  static constexpr bool edits(hook) { return true; }
-  bool wants(const site& s) const {
-    return place.holds(s) && (s.point != hook::ssm_state || s.first_position == position);
-  }
+struct scale_position : scale_tap {
   void fire(const site& s, activation_view view) const {
+    if (s.point == hook::ssm_state) return scale_tap::fire(s, view);
     if (!wants(s)) return;
-    if (s.point == hook::ssm_state) return scale_tap{place, factor, position}.fire(s, view);
     const index row = position - s.first_position;
     if (row < 0 || row >= view.rows()) return;
     for (index c = 0; c < view.row_size(); c += 2) view.row(row)[c] *= factor;
@@ -175,7 +166,7 @@ TEST_P(state_space_taps, an_edit_in_decoding_equals_the_same_edit_in_a_prompt) {
   constexpr index together = 3, edited = 5;
   const float limit = alike * std::max(1.0F, plain_.cwiseAbs().maxCoeff());
   for (const hook_place& place : taps()) {
-    scale_position half_gone{place, 0.0F, edited};
+    scale_position half_gone{{place, 0.0F, edited}};
     const row_matrix prompt = run(half_gone).bottomRows(std::ssize(ids_) - together + 1);
     any_hooks erased(half_gone);
     const row_matrix steps = test::golden_decoded(GetParam(), ids_, together, erased);

@@ -3,7 +3,6 @@
 // A linear layer: weight, optional bias, optional low-rank adapter (Zamba2's per-use adapters).
 
 #include "iclmech/detail/matrix.hpp"
-#include "iclmech/engine/activation_buffer.hpp"
 #include "iclmech/engine/weight_matrix.hpp"
 
 namespace iclmech {

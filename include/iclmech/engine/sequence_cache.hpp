@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "iclmech/detail/matrix.hpp"
-#include "iclmech/engine/activation_buffer.hpp"
 
 namespace iclmech {
 

@@ -71,25 +71,26 @@ class ablation_replacement {
       : options_(options), outputs_(outputs), prompts_(prompts) {
     if (options.kind == ablation_kind::resample && prompts < 2)
       throw argument_error("resample ablation needs at least two prompts to draw from");
+    if (options.kind != ablation_kind::mean) return;
+    for (const std::vector<vector>& seen : outputs.values()) {
+      vector& mean = means_.emplace_back(vector::Zero(seen.front().size()));
+      for (const vector& z : seen) mean += z / static_cast<float>(seen.size());
+    }
   }
 
   vector operator()(head_id head, std::size_t p) const {
     if (options_.kind == ablation_kind::zero) return {};
-    const std::vector<vector>& seen = outputs_[head];
-    if (options_.kind == ablation_kind::resample) {
-      // One other prompt for all heads.
-      random_stream random{options_.seed, stream_key("resample ablation"), p};
-      return seen[(p + 1 + random.below(prompts_ - 1)) % prompts_];
-    }
-    vector mean = vector::Zero(seen.front().size());
-    for (const vector& z : seen) mean += z / static_cast<float>(seen.size());
-    return mean;
+    if (options_.kind == ablation_kind::mean) return means_[outputs_.position(head)];
+    // One other prompt for all heads.
+    random_stream random{options_.seed, stream_key("resample ablation"), p};
+    return outputs_[head][(p + 1 + random.below(prompts_ - 1)) % prompts_];
   }
 
  private:
   const ablation_options& options_;
   const head_outputs& outputs_;
   std::size_t prompts_;
+  std::vector<vector> means_;  ///< for mean ablation, in the order of the outputs
 };
 
 }  // namespace detail

@@ -22,41 +22,41 @@ inline double step(std::size_t n, std::size_t m) {
   return n == 0 ? 1.0 : static_cast<double>(m) / static_cast<double>(n + m);
 }
 
-inline void move(double& mean, double next, double share) { mean += share * (next - mean); }
-inline void move(vector& mean, const vector& next, double share) {
+inline void approach(double& mean, double next, double share) { mean += share * (next - mean); }
+inline void approach(vector& mean, const vector& next, double share) {
   mean += static_cast<float>(share) * (next - mean);
 }
-inline void move(prediction_summary& mean, const prediction_summary& next, double share) {
-  move(mean.accuracy, next.accuracy, share);
-  move(mean.tr_ratio, next.tr_ratio, share);
+
+template <auto... fields, class T>
+void approach_fields(T& mean, const T& next, double share) {
+  (approach(mean.*fields, next.*fields, share), ...);
 }
-inline void move(write_scores& mean, const write_scores& next, double share) {
-  move(mean.tr, next.tr, share);
-  move(mean.tl, next.tl, share);
-  move(mean.dla_sum, next.dla_sum, share);
-  move(mean.dla_answer, next.dla_answer, share);
-  move(mean.logit_difference, next.logit_difference, share);
+inline void approach(prediction_summary& mean, const prediction_summary& next, double share) {
+  using s = prediction_summary;
+  approach_fields<&s::accuracy, &s::tr_ratio>(mean, next, share);
 }
-inline void move(stream_geometry& mean, const stream_geometry& next, double share) {
-  move(mean.alignment, next.alignment, share);
-  move(mean.logit_difference, next.logit_difference, share);
-  move(mean.rotation, next.rotation, share);
+inline void approach(write_scores& mean, const write_scores& next, double share) {
+  using s = write_scores;
+  approach_fields<&s::tr, &s::tl, &s::dla_sum, &s::dla_answer, &s::logit_difference>(mean, next, share);
 }
-inline void move(attention_profile& mean, const attention_profile& next, double share) {
-  for (std::size_t r = 0; r < mean.roles.size(); ++r) move(mean.roles[r], next.roles[r], share);
-  for (std::size_t d = 0; d < mean.demonstrations.size(); ++d)
-    move(mean.demonstrations[d], next.demonstrations[d], share);
-  move(mean.on_answer, next.on_answer, share);
-  move(mean.answer_share, next.answer_share, share);
+inline void approach(stream_geometry& mean, const stream_geometry& next, double share) {
+  using g = stream_geometry;
+  approach_fields<&g::alignment, &g::logit_difference, &g::rotation>(mean, next, share);
 }
 
 template <class Means>
-void move_all(Means&& means, const std::remove_cvref_t<Means>& next, double share) {
-  for (std::size_t i = 0; i < means.size(); ++i) move(means[i], next[i], share);
+void approach_all(Means&& means, const std::remove_cvref_t<Means>& next, double share) {
+  for (std::size_t i = 0; i < means.size(); ++i) approach(means[i], next[i], share);
+}
+inline void approach(attention_profile& mean, const attention_profile& next, double share) {
+  approach_all(mean.roles, next.roles, share);
+  approach_all(mean.demonstrations, next.demonstrations, share);
+  approach(mean.on_answer, next.on_answer, share);
+  approach(mean.answer_share, next.answer_share, share);
 }
 template <class T>
-void move_all(head_map<T>& means, const head_map<T>& next, double share) {
-  for (std::size_t i = 0; i < means.size(); ++i) move(means.values()[i], next.values()[i], share);
+void approach_all(head_map<T>& means, const head_map<T>& next, double share) {
+  for (std::size_t i = 0; i < means.size(); ++i) approach(means.values()[i], next.values()[i], share);
 }
 
 template <class T>
@@ -69,26 +69,26 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
 inline void merge(prediction_result& into, std::size_t n, const prediction_result& next, std::size_t m) {
   detail::append(into.predictions, next.predictions);
   detail::append(into.probabilities, next.probabilities);
-  detail::move(into.summary, next.summary, detail::step(n, m));
+  detail::approach(into.summary, next.summary, detail::step(n, m));
 }
 
 inline void merge(head_scores& into, std::size_t n, const head_scores& next, std::size_t m) {
   if (n == 0) return void(into = next);
   const double share = detail::step(n, m);
-  detail::move_all(into.heads, next.heads, share);
+  detail::approach_all(into.heads, next.heads, share);
   for (std::size_t c = 0; c < into.components.size(); ++c)
-    detail::move(into.components[c].scores, next.components[c].scores, share);
+    detail::approach(into.components[c].scores, next.components[c].scores, share);
   detail::append(into.predictions, next.predictions);
   for (const std::string& note : next.notes)
     if (std::find(into.notes.begin(), into.notes.end(), note) == into.notes.end()) into.notes.push_back(note);
-  detail::move(into.accuracy, next.accuracy, share);
-  detail::move(into.tr_ratio, next.tr_ratio, share);
+  detail::approach(into.accuracy, next.accuracy, share);
+  detail::approach(into.tr_ratio, next.tr_ratio, share);
 }
 
 inline void merge(head_means& into, std::size_t n, const head_means& next, std::size_t m) {
   if (n == 0) return void(into = next);
-  detail::move_all(into.outputs, next.outputs, detail::step(n, m));
-  detail::move_all(into.scaled, next.scaled, detail::step(n, m));
+  detail::approach_all(into.outputs, next.outputs, detail::step(n, m));
+  detail::approach_all(into.scaled, next.scaled, detail::step(n, m));
 }
 
 inline void merge(head_outputs& into, std::size_t, const head_outputs& next, std::size_t) {
@@ -99,8 +99,8 @@ inline void merge(std::vector<ablation_outcome>& into, std::size_t n,
                   const std::vector<ablation_outcome>& next, std::size_t m) {
   if (n == 0) return void(into = next);
   for (std::size_t o = 0; o < into.size(); ++o) {
-    detail::move(into[o].summary, next[o].summary, detail::step(n, m));
-    detail::move(into[o].probability, next[o].probability, detail::step(n, m));
+    detail::approach(into[o].summary, next[o].summary, detail::step(n, m));
+    detail::approach(into[o].probability, next[o].probability, detail::step(n, m));
     detail::append(into[o].predictions, next[o].predictions);
   }
 }
@@ -119,25 +119,25 @@ inline void merge(std::vector<steering_outcome>& into, std::size_t n,
                   const std::vector<steering_outcome>& next, std::size_t m) {
   if (n == 0) return void(into = next);
   for (std::size_t o = 0; o < into.size(); ++o) {
-    detail::move(into[o].summary, next[o].summary, detail::step(n, m));
-    detail::move(into[o].probability, next[o].probability, detail::step(n, m));
+    detail::approach(into[o].summary, next[o].summary, detail::step(n, m));
+    detail::approach(into[o].probability, next[o].probability, detail::step(n, m));
   }
 }
 
 inline void merge(layer_geometry& into, std::size_t n, const layer_geometry& next, std::size_t m) {
   if (n == 0) return void(into = next);
-  detail::move_all(into.entering, next.entering, detail::step(n, m));
-  detail::move(into.leaving, next.leaving, detail::step(n, m));
+  detail::approach_all(into.entering, next.entering, detail::step(n, m));
+  detail::approach(into.leaving, next.leaving, detail::step(n, m));
   for (std::size_t s = 0; s < into.with.size(); ++s)
-    detail::move_all(into.with[s], next.with[s], detail::step(n, m));
+    detail::approach_all(into.with[s], next.with[s], detail::step(n, m));
 }
 
 inline void merge(std::vector<subspace_share>& into, std::size_t n, const std::vector<subspace_share>& next,
                   std::size_t m) {
   if (n == 0) return void(into = next);
   for (std::size_t k = 0; k < into.size(); ++k) {
-    detail::move(into[k].share, next[k].share, detail::step(n, m));
-    detail::move(into[k].expected, next[k].expected, detail::step(n, m));
+    detail::approach(into[k].share, next[k].share, detail::step(n, m));
+    detail::approach(into[k].expected, next[k].expected, detail::step(n, m));
     detail::append(into[k].p_values, next[k].p_values);
   }
 }
@@ -145,7 +145,7 @@ inline void merge(std::vector<subspace_share>& into, std::size_t n, const std::v
 inline void merge(head_map<attention_profile>& into, std::size_t n, const head_map<attention_profile>& next,
                   std::size_t m) {
   if (n == 0) return void(into = next);
-  detail::move_all(into, next, detail::step(n, m));
+  detail::approach_all(into, next, detail::step(n, m));
 }
 
 }  // namespace iclmech
