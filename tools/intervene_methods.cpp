@@ -3,18 +3,20 @@
 
 namespace iclmech::cli {
 
+head_outputs outputs(any_host& host, std::span<const labelled_prompt> prompts, piecework& work) {
+  constexpr std::size_t batch = 4;
+  return gather(work, "outputs", prompts.size(), batch, needed::here, head_outputs(host.spec()),
+                [&](std::size_t first, std::size_t count) {
+                  return head_outputs_of(host, prompts.subspan(first, count), batch);
+                });
+}
+
 std::vector<ablation_outcome> ablated(any_host& host, std::span<const labelled_prompt> prompts,
                                       std::span<const head_selection> selections, const ablation_options& how,
-                                      piecework& work) {
-  head_outputs outputs(host.spec());
-  if (how.kind != ablation_kind::zero)
-    outputs = gather(work, "outputs", prompts.size(), how.batch, needed::here, outputs,
-                     [&](std::size_t first, std::size_t count) {
-                       return head_outputs_of(host, prompts.subspan(first, count), how.batch);
-                     });
+                                      const head_outputs& drawn, piecework& work) {
   return gather(work, "ablated", prompts.size(), how.batch, needed::anywhere, std::vector<ablation_outcome>{},
                 [&](std::size_t first, std::size_t count) {
-                  return ablate_heads(host, prompts, first, count, selections, how, outputs,
+                  return ablate_heads(host, prompts, first, count, selections, how, drawn,
                                       [](std::size_t) {});
                 });
 }

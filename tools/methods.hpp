@@ -36,9 +36,12 @@ head_map<double> induction(any_host& host, std::span<const labelled_prompt> prom
 
 // ---- What interventions change (intervene_methods.cpp)
 
+/// What mean and resample ablation draw from.
+head_outputs outputs(any_host& host, std::span<const labelled_prompt> prompts, piecework& work);
+/// `drawn` are the prompts' `outputs`; none are needed for zero ablation.
 std::vector<ablation_outcome> ablated(any_host& host, std::span<const labelled_prompt> prompts,
                                       std::span<const head_selection> selections, const ablation_options& how,
-                                      piecework& work);
+                                      const head_outputs& drawn, piecework& work);
 head_means means(any_host& host, std::span<const answered_prompt> prompts, piecework& work);
 
 /// The summed mean writes of `heads`, less those that have no linear path to the stream; empty if none has.

@@ -55,7 +55,9 @@ void ablate(const ablate_options& options) {
   how.all_positions = options.positions == "all";
   how.seed = options.prompts.seed;
   piecework work("ablating");
-  const auto outcomes = ablated(host, prompts, sets, how, work);
+  head_outputs drawn;
+  if (how.kind != ablation_kind::zero) drawn = outputs(host, prompts, work);
+  const auto outcomes = ablated(host, prompts, sets, how, drawn, work);
   nlohmann::json result =
       with_identity(to_json(outcomes), identity(options.model, options.prompts, host.spec(), "ablate"));
   result["kind"] = options.kind;

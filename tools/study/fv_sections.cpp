@@ -77,7 +77,7 @@ nlohmann::json vector_ablation_section(subject& s, const nlohmann::json& done) {
     sets.push_back({name, heads});
     sets.push_back({"random like " + name, matched_random_heads(s.spec(), heads, s.prompts.seed)});
   }
-  const auto outcomes = ablated(s.host, s.shown(), sets, {}, s.work());
+  const auto outcomes = ablated(s.host, s.shown(), sets, {}, {}, s.work());
   nlohmann::json rows = nlohmann::json::array(), none;
   for (const ablation_outcome& o : outcomes) {
     nlohmann::json row = rates(s, o);

@@ -74,8 +74,6 @@ std::vector<labelled_prompt> prompt_maker::perturbed(perturbation how) const {
                        return with_shuffled_labels(std::move(drawn), seed, i);
                      case perturbation::synonym_labels:
                        return relabelled(std::move(drawn), source_->source().synonyms);
-                     case perturbation::none:
-                       break;
                    }
                    return drawn;
                  });

@@ -16,7 +16,6 @@ class task_prompts;
 
 /// What is wrong with a prompt's demonstrations.
 enum class perturbation : unsigned char {
-  none,
   random_texts,      ///< texts replaced by random words
   unrelated_labels,  ///< labels, the answer too, replaced consistently by other words
   shuffled_labels,   ///< labels permuted among the demonstrations

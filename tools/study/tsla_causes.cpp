@@ -39,12 +39,13 @@ nlohmann::json ablation_section(subject& s, const nlohmann::json& done) {
     }
   }
   nlohmann::json rows = nlohmann::json::array(), none;
+  const head_outputs drawn = outputs(s.host, s.shown(), s.work());
   for (const auto& [kind_name, kind] : kinds) {
     if (kind == ablation_kind::resample && s.shown().size() < 2) continue;
     ablation_options how;
     how.kind = kind;
     how.seed = s.prompts.seed;
-    const auto outcomes = ablated(s.host, s.shown(), sets, how, s.work());
+    const auto outcomes = ablated(s.host, s.shown(), sets, how, drawn, s.work());
     none = rates(s, outcomes[0]);
     for (std::size_t k = 0; k < sets.size(); ++k) {
       nlohmann::json row = rates(s, outcomes[k + 1]);
@@ -67,7 +68,7 @@ nlohmann::json each_head_section(subject& s, const nlohmann::json& done) {
     sets.push_back({name, top.back()});
     for (head_selection& less : less_each_head(s.spec(), top.back())) sets.push_back(std::move(less));
   }
-  const auto outcomes = ablated(s.host, s.shown(), sets, {}, s.work());
+  const auto outcomes = ablated(s.host, s.shown(), sets, {}, {}, s.work());
   const auto plain = [&](const ablation_outcome& o) {
     return nlohmann::json{
         {"accuracy", o.summary.accuracy}, {"tr_ratio", o.summary.tr_ratio}, {"probability", o.probability}};

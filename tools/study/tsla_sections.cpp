@@ -36,36 +36,49 @@ nlohmann::json score_section(subject& s, const nlohmann::json&) {
   return result;
 }
 
-double mean_over(const std::vector<head_id>& heads, const head_scores& from, double write_scores::*score) {
-  double sum = 0.0;
-  for (const head_id h : heads) sum += from.heads[h].*score;
-  return sum / static_cast<double>(std::max<std::size_t>(1, heads.size()));
-}
-
-/// Scores other prompts and sets them beside those of the section "scores".
-nlohmann::json compared(subject& s, const nlohmann::json& done, const std::vector<labelled_prompt>& prompts) {
-  const nlohmann::json &plain = done.at("scores").at("heads"), &top = done.at("scores").at("top");
-  const head_scores found = scores(s.host, prompts, false, s.work());
-  nlohmann::json row = rates(prompts, found.predictions);
-  row["tr_of_tr_heads"] = mean_over(heads_named(s.spec(), top.at("tr")), found, &write_scores::tr);
-  row["tl_of_tl_heads"] = mean_over(heads_named(s.spec(), top.at("tl")), found, &write_scores::tl);
-  const nlohmann::json heads = to_json(found)["heads"];
+/// Scores of all heads on some prompts, beside those of the section "scores".
+nlohmann::json compared(const subject& s, const nlohmann::json& done, nlohmann::json row,
+                        const nlohmann::json& heads) {
+  const nlohmann::json& plain = done.at("scores");
+  const std::vector<head_id> ids = s.spec().heads();
   for (const std::string name : {"tr", "tl"}) {
-    const ranking_agreement a =
-        compare_rankings(column(plain, name), column(heads, name), s.options.fraction);
+    const std::vector<double> values = column(heads, name);
+    const std::vector<head_id> top = heads_named(s.spec(), plain.at("top").at(name));
+    double sum = 0.0;
+    for (const head_id h : top)
+      sum += values[static_cast<std::size_t>(std::find(ids.begin(), ids.end(), h) - ids.begin())];
+    row[name + "_of_" + name + "_heads"] = sum / static_cast<double>(std::max<std::size_t>(1, top.size()));
+    const ranking_agreement a = compare_rankings(column(plain.at("heads"), name), values, s.options.fraction);
     row[name + "_agreement"] = {
         {"jaccard", a.jaccard}, {"kendall", a.kendall}, {"percentile", a.first_in_second}};
   }
   return row;
 }
 
+/// The row of the section's own prompts, which are not scored again.
+nlohmann::json compared_plain(const subject& s, const nlohmann::json& done) {
+  nlohmann::json row;
+  for (const char* field : {"accuracy", "accuracy_low", "accuracy_high", "tr_ratio", "prompts"})
+    row[field] = done.at("scores").at(field);
+  return compared(s, done, std::move(row), done.at("scores").at("heads"));
+}
+
+nlohmann::json compared_scores(subject& s, const nlohmann::json& done,
+                               const std::vector<labelled_prompt>& prompts) {
+  const head_scores found = scores(s.host, prompts, false, s.work());
+  return compared(s, done, rates(prompts, found.predictions), to_json(found)["heads"]);
+}
+
 nlohmann::json perturbation_section(subject& s, const nlohmann::json& done) {
-  constexpr std::array names{"none", "random texts", "unrelated labels", "shuffled labels"};
+  constexpr std::array changes{std::pair{perturbation::random_texts, "random texts"},
+                               std::pair{perturbation::unrelated_labels, "unrelated labels"},
+                               std::pair{perturbation::shuffled_labels, "shuffled labels"}};
   nlohmann::json rows = nlohmann::json::array();
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    nlohmann::json row = compared(s, done, s.make.perturbed(static_cast<perturbation>(k)));
-    row["perturbation"] = names[k];
-    rows.push_back(std::move(row));
+  rows.push_back(compared_plain(s, done));
+  rows.back()["perturbation"] = "none";
+  for (const auto& [how, name] : changes) {
+    rows.push_back(compared_scores(s, done, s.make.perturbed(how)));
+    rows.back()["perturbation"] = name;
   }
   return {{"rows", std::move(rows)}};
 }
@@ -75,7 +88,7 @@ nlohmann::json label_section(subject& s, const nlohmann::json& done) {
   nlohmann::json j{{"rows", nlohmann::json::array()}};
   const auto add = [&](const std::string& name, const auto& prompts) {
     try {
-      nlohmann::json row = compared(s, done, prompts());
+      nlohmann::json row = compared_scores(s, done, prompts());
       row["labels"] = name;
       j["rows"].push_back(std::move(row));
     } catch (const argument_error& e) {
@@ -83,7 +96,8 @@ nlohmann::json label_section(subject& s, const nlohmann::json& done) {
       j["notes"].push_back(fmt::format("no row \"{}\": {}", name, e.what()));
     }
   };
-  add("as they are", [&] { return s.shown(); });
+  j["rows"].push_back(compared_plain(s, done));
+  j["rows"].back()["labels"] = "as they are";
   if (s.make.has_synonyms()) add("synonyms", [&] { return s.make.perturbed(perturbation::synonym_labels); });
   for (const std::size_t more : {4, 12, 36})
     add(fmt::format("{} more", more), [&] { return s.make.with_more_labels(more); });
@@ -213,10 +227,10 @@ nlohmann::json concentration_section(subject& s, const nlohmann::json& done) {
 
 std::vector<section> tsla_sections() {
   return {{"scores", {}, score_section, 1.2},
-          {"ablation", {"scores"}, ablation_section, 6.0},
+          {"ablation", {"scores"}, ablation_section, 5.0},
           {"heads", {"scores"}, each_head_section, 5.0},
-          {"perturbation", {"scores"}, perturbation_section, 4.2},
-          {"labels", {"scores"}, label_section, 5.5},
+          {"perturbation", {"scores"}, perturbation_section, 3.2},
+          {"labels", {"scores"}, label_section, 4.4},
           {"steering", {"scores"}, task_vector_section, 2.0},
           {"generation", {"scores", "steering"}, generation_section, 1.0},
           {"geometry", {"scores"}, geometry_section, 1.2},
