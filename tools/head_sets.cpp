@@ -37,7 +37,7 @@ std::vector<head_selection> head_sets(any_host& host, const model_options& model
   std::optional<head_scores> scored;
   const auto by_score = [&](double write_scores::*score) {
     piecework work("scoring");
-    if (!scored) scored = scores(host, prompts, false, work);
+    if (!scored) scored = scores(host, prompts, {.components = false}, work);
     return best(scored->heads.ids(), column(scored->heads, score), fraction);
   };
   std::vector<head_selection> sets;

@@ -23,7 +23,7 @@ void tsla(const tsla_options& options) {
   any_host host = open_host(options.model);
   const auto prompts = labelled_prompts(options.model.model, host.spec(), options.prompts);
   piecework work("scoring");
-  const head_scores result = scores(host, prompts, true, work);
+  const head_scores result = scores(host, prompts, {.components = true}, work);
   const result_identity id = identity(options.model, options.prompts, host.spec(), "tsla");
   for (const std::string& note : result.notes) fmt::print("note: {}\n", note);
   fmt::print("{} prompts, accuracy {:.3f}, TR ratio {:.3f}\n", prompts.size(), result.accuracy,

@@ -62,18 +62,21 @@ TEST_P(merged_on, predictions) {
 
 TEST_P(merged_on, scores) {
   const auto measure = [&](std::size_t first, std::size_t count) {
-    return score_heads(host_, part(first, count), {.components = true, .batch = 1});
+    return score_heads(host_, part(first, count), {.components = true, .batch = 1, .each = true});
   };
   const head_scores parts = in_parts(measure), whole = measure(0, 7);
   EXPECT_EQ(parts.predictions, whole.predictions);
   EXPECT_NEAR(parts.tr_ratio, whole.tr_ratio, rounding);
   ASSERT_FALSE(whole.components.empty());
+  ASSERT_EQ(parts.each.size(), 7U);
   const auto expect_scores = [](const write_scores& a, const write_scores& b) {
     for (double write_scores::*score : {&write_scores::tr, &write_scores::tl, &write_scores::dla_sum,
                                         &write_scores::dla_answer, &write_scores::logit_difference})
       EXPECT_NEAR(a.*score, b.*score, rounding * std::max(1.0, std::abs(b.*score)));
   };
   for (const head_id h : heads_) expect_scores(parts.heads[h], whole.heads[h]);
+  for (std::size_t p = 0; p < 7; ++p)
+    for (std::size_t h = 0; h < heads_.size(); ++h) expect_scores(parts.each[p][h], whole.each[p][h]);
   for (std::size_t c = 0; c < whole.components.size(); ++c)
     expect_scores(parts.components[c].scores, whole.components[c].scores);
 }

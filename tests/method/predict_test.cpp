@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "iclmech/method/ablate_heads.hpp"
-#include "iclmech/method/ranking_agreement.hpp"
 #include "support/hosts.hpp"
 
 namespace iclmech {
@@ -57,17 +56,6 @@ TEST_P(predictions_of, leave_one_out_is_a_run_without_each_head) {
 
 INSTANTIATE_TEST_SUITE_P(models, predictions_of, ::testing::ValuesIn(test::golden_models),
                          [](const auto& instance) { return instance.param; });
-
-TEST(ranking_agreement, of_a_ranking_with_itself_and_with_its_reverse) {
-  const std::vector<double> up{1, 2, 3, 4, 5}, down{5, 4, 3, 2, 1};
-  const ranking_agreement same = compare_rankings(up, up, 0.4), opposite = compare_rankings(up, down, 0.4);
-  EXPECT_DOUBLE_EQ(same.jaccard, 1.0);
-  EXPECT_DOUBLE_EQ(same.kendall, 1.0);
-  EXPECT_DOUBLE_EQ(same.first_in_second, 87.5);  // the best outranks all four others, the next three of them
-  EXPECT_DOUBLE_EQ(opposite.jaccard, 0.0);
-  EXPECT_DOUBLE_EQ(opposite.spearman, -1.0);
-  EXPECT_DOUBLE_EQ(opposite.second_in_first, 12.5);
-}
 
 }  // namespace
 }  // namespace iclmech

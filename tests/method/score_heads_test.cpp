@@ -103,6 +103,21 @@ TEST_P(methods_on, scores_equal_their_definition) {
   }
 }
 
+TEST_P(methods_on, scores_of_each_prompt_are_those_of_the_prompt_alone) {
+  const std::span<const labelled_prompt> all(prompts_);
+  EXPECT_TRUE(score_heads(host_, all).each.empty());
+  const head_scores scores = score_heads(host_, all, {.batch = 1, .each = true});
+  ASSERT_EQ(scores.each.size(), 3U);
+  for (std::size_t p = 0; p < 3; ++p) {
+    const head_scores alone = score_heads(host_, all.subspan(p, 1), {.batch = 1});
+    ASSERT_EQ(scores.each[p].size(), alone.heads.size());
+    for (std::size_t h = 0; h < alone.heads.size(); ++h) {
+      EXPECT_EQ(scores.each[p][h].tr, alone.heads.values()[h].tr);
+      EXPECT_EQ(scores.each[p][h].logit_difference, alone.heads.values()[h].logit_difference);
+    }
+  }
+}
+
 TEST_P(methods_on, predictions_and_ratios) {
   const head_scores scores = score_heads(host_, std::span<const labelled_prompt>(prompts_));
   ASSERT_EQ(scores.predictions.size(), 3U);

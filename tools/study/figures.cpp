@@ -9,6 +9,10 @@ namespace iclmech::cli {
 namespace {
 
 std::string cell(const nlohmann::json& row, const std::string& path) {
+  if (const auto to = path.find(" to "); to != std::string::npos) {
+    const std::string low = cell(row, path.substr(0, to)), high = cell(row, path.substr(to + 4));
+    return low.empty() || low == svg::number(std::nan("")) ? "" : low + " to " + high;
+  }
   const nlohmann::json::json_pointer pointer("/" + path);
   if (!row.contains(pointer)) return "";
   const nlohmann::json& value = row.at(pointer);
@@ -124,31 +128,57 @@ std::vector<std::pair<std::string, std::string>> with_rates(
   return first;
 }
 
-nlohmann::json agreements(const std::vector<std::pair<std::string, std::vector<double>>>& scorings,
-                          double fraction) {
+scoring scoring_of(const std::string& name, const nlohmann::json& heads, const std::string& score,
+                   const std::string& each) {
+  scoring s{name, column(heads, score), {}};
+  const nlohmann::json::json_pointer place("/" + each);
+  if (!heads.at(0).contains(place)) return s;
+  s.each.resize(std::ssize(heads.at(0).at(place)), std::ssize(heads));
+  for (index h = 0; h < s.each.cols(); ++h)
+    for (index p = 0; p < s.each.rows(); ++p)
+      s.each(p, h) =
+          heads.at(static_cast<std::size_t>(h)).at(place).at(static_cast<std::size_t>(p)).get<double>();
+  return s;
+}
+
+nlohmann::json agreements(const std::vector<scoring>& scorings, double fraction, bool same_prompts) {
+  std::vector<resampled_scores> resampled;
+  for (std::size_t i = 0; i < scorings.size(); ++i) {
+    resampled_scores& r = resampled.emplace_back();
+    if (scorings[i].each.rows() > 0)
+      r = resample_scores(scorings[i].each, {.seed = same_prompts ? std::uint64_t{0} : i});
+    r.means = scorings[i].scores;
+  }
   nlohmann::json rows = nlohmann::json::array();
   for (std::size_t a = 0; a < scorings.size(); ++a)
     for (std::size_t b = a + 1; b < scorings.size(); ++b) {
-      const ranking_agreement r = compare_rankings(scorings[a].second, scorings[b].second, fraction);
-      rows.push_back({{"first", scorings[a].first},
-                      {"second", scorings[b].first},
-                      {"jaccard", r.jaccard},
-                      {"kendall_tau_b", r.kendall},
-                      {"spearman", r.spearman},
-                      {"first_in_second", r.first_in_second},
-                      {"second_in_first", r.second_in_first}});
+      const agreement_intervals r = bootstrap_agreement(resampled[a], resampled[b], fraction);
+      nlohmann::json& row = rows.emplace_back();
+      row = {{"first", scorings[a].name}, {"second", scorings[b].name}};
+      for (const auto& [name, measure] : {std::pair{"jaccard", r.jaccard},
+                                          {"kendall_tau_b", r.kendall},
+                                          {"spearman", r.spearman},
+                                          {"first_in_second", r.first_in_second},
+                                          {"second_in_first", r.second_in_first}}) {
+        row[name] = measure.estimate;
+        row[std::string(name) + "_low"] = measure.low;
+        row[std::string(name) + "_high"] = measure.high;
+      }
     }
   return rows;
 }
 
 std::vector<std::pair<std::string, std::string>> agreement_columns() {
-  return {{"first", "first"},
-          {"second", "second"},
-          {"Jaccard of top sets", "jaccard"},
-          {"Kendall tau-b", "kendall_tau_b"},
-          {"Spearman", "spearman"},
-          {"percentile of first's top in second", "first_in_second"},
-          {"of second's top in first", "second_in_first"}};
+  std::vector<std::pair<std::string, std::string>> columns{{"first", "first"}, {"second", "second"}};
+  for (const auto& [title, field] : {std::pair<std::string, std::string>{"Jaccard of top sets", "jaccard"},
+                                     {"Kendall tau-b", "kendall_tau_b"},
+                                     {"Spearman", "spearman"},
+                                     {"percentile of first's top in second", "first_in_second"},
+                                     {"of second's top in first", "second_in_first"}}) {
+    columns.emplace_back(title, field);
+    columns.emplace_back("95 %", field + "_low to " + field + "_high");
+  }
+  return columns;
 }
 
 }  // namespace iclmech::cli

@@ -2,6 +2,7 @@
 #define ICLMECH_TOOLS_STUDY_FIGURES_HPP
 // Figures of a report from the JSON of a study's sections, with their CSV and the command that makes them.
 
+#include <Eigen/Core>
 #include <functional>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
@@ -50,7 +51,8 @@ void bars(html_page& page, const report_subject& s, const char* section, const s
           const nlohmann::json& rows, const char* name,
           const std::vector<std::pair<std::string, const char*>>& series);
 
-/// A table of fields of rows; a field may be a path such as "roles/label". The first names the row.
+/// A table of fields of rows; a field may be a path such as "roles/label", or two, "low to high". The first
+/// names the row.
 void table(html_page& page, const report_subject& s, const char* section, const std::string& caption,
            const nlohmann::json& rows, const std::vector<std::pair<std::string, std::string>>& columns);
 
@@ -58,9 +60,21 @@ void table(html_page& page, const report_subject& s, const char* section, const 
 std::vector<std::pair<std::string, std::string>> with_rates(
     std::vector<std::pair<std::string, std::string>> first);
 
-/// How rankings and top sets agree between the scorings of the same heads that are named: each with each.
-nlohmann::json agreements(const std::vector<std::pair<std::string, std::vector<double>>>& scorings,
-                          double fraction);
+/// Scores of all heads, to be compared with others of the same heads.
+struct scoring {
+  std::string name;
+  std::vector<double> scores;
+  Eigen::MatrixXd each;  ///< [prompts x heads] that `scores` are the means of; empty: they count as certain
+};
+
+/// The numbers that a list of heads has under `name`, with each prompt's under `each`, a path, if it is
+/// there.
+scoring scoring_of(const std::string& name, const nlohmann::json& heads, const std::string& score,
+                   const std::string& each);
+
+/// How rankings and top sets agree between scorings of the same heads: each with each. Intervals are over
+/// prompts, which scorings on the `same_prompts` share.
+nlohmann::json agreements(const std::vector<scoring>& scorings, double fraction, bool same_prompts);
 
 /// Columns of `agreements` for `table`.
 std::vector<std::pair<std::string, std::string>> agreement_columns();

@@ -57,11 +57,11 @@ void derive(nlohmann::json& sections, const std::string& name, double) {
 }
 
 nlohmann::json between_tasks(const nlohmann::json& tasks, double fraction) {
-  std::vector<std::pair<std::string, std::vector<double>>> scorings;
+  std::vector<scoring> scorings;
   for (const auto& [task, sections] : tasks.items())
     if (sections.contains("effects"))
-      scorings.emplace_back(task, column(sections.at("effects").at("heads"), "aie"));
-  nlohmann::json rows = agreements(scorings, fraction);
+      scorings.push_back(scoring_of(task, sections.at("effects").at("heads"), "aie", "cie"));
+  nlohmann::json rows = agreements(scorings, fraction, false);
   for (nlohmann::json& row : rows) {
     const std::string a = tasks.at(row.at("first").get<std::string>()).at("family"),
                       b = tasks.at(row.at("second").get<std::string>()).at("family");

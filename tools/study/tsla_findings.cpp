@@ -68,11 +68,11 @@ std::string summary_of(const nlohmann::json& sections, const std::string& name) 
 
 void derive_tsla(nlohmann::json& sections, const std::string& name, double fraction) {
   if (sections.contains("scores")) {
-    std::vector<std::pair<std::string, std::vector<double>>> scorings;
+    std::vector<scoring> scorings;
     const nlohmann::json& heads = sections.at("scores").at("heads");
     for (const auto& [field, title] : score_titles())
-      if (heads[0].contains(field)) scorings.emplace_back(title, column(heads, field));
-    sections["overlap"] = agreements(scorings, fraction);
+      if (heads[0].contains(field)) scorings.push_back(scoring_of(title, heads, field, "each/" + field));
+    sections["overlap"] = agreements(scorings, fraction, true);
   }
   sections["summary"] = summary_of(sections, name);
 }
@@ -80,11 +80,11 @@ void derive_tsla(nlohmann::json& sections, const std::string& name, double fract
 nlohmann::json tsla_between_tasks(const nlohmann::json& tasks, double fraction) {
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [field, title] : score_titles()) {
-    std::vector<std::pair<std::string, std::vector<double>>> scorings;
+    std::vector<scoring> scorings;
     for (const auto& [task, sections] : tasks.items())
       if (sections.contains("scores") && sections.at("scores").at("heads")[0].contains(field))
-        scorings.emplace_back(task, column(sections.at("scores").at("heads"), field));
-    for (nlohmann::json& row : agreements(scorings, fraction)) {
+        scorings.push_back(scoring_of(task, sections.at("scores").at("heads"), field, "each/" + field));
+    for (nlohmann::json& row : agreements(scorings, fraction, false)) {
       row["score"] = title;
       rows.push_back(std::move(row));
     }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array score_names{"tr", "tl", "induction", "dla_answer", "logit_difference"};
 
 nlohmann::json score_section(subject& s, const nlohmann::json&) {
-  const head_scores found = scores(s.host, s.shown(), true, s.work());
+  const head_scores found = scores(s.host, s.shown(), {.components = true, .each = true}, s.work());
   nlohmann::json result = to_json(found);
   result.update(rates(s.shown(), found.predictions));
   try {
@@ -65,7 +65,7 @@ nlohmann::json compared_plain(const subject& s, const nlohmann::json& done) {
 
 nlohmann::json compared_scores(subject& s, const nlohmann::json& done,
                                const std::vector<labelled_prompt>& prompts) {
-  const head_scores found = scores(s.host, prompts, false, s.work());
+  const head_scores found = scores(s.host, prompts, {.components = false}, s.work());
   return compared(s, done, rates(prompts, found.predictions), to_json(found)["heads"]);
 }
 

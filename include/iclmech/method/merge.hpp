@@ -79,6 +79,7 @@ inline void merge(head_scores& into, std::size_t n, const head_scores& next, std
   for (std::size_t c = 0; c < into.components.size(); ++c)
     detail::approach(into.components[c].scores, next.components[c].scores, share);
   detail::append(into.predictions, next.predictions);
+  detail::append(into.each, next.each);
   for (const std::string& note : next.notes)
     if (std::find(into.notes.begin(), into.notes.end(), note) == into.notes.end()) into.notes.push_back(note);
   detail::approach(into.accuracy, next.accuracy, share);

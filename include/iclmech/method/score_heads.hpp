@@ -36,17 +36,19 @@ struct component_scores {
 };
 
 struct head_scores {
-  head_map<write_scores> heads;              ///< means over the prompts
-  std::vector<component_scores> components;  ///< embedding, mixers, MLPs
-  std::vector<token_id> predictions;         ///< argmax over the whole vocabulary, per prompt
-  std::vector<std::string> notes;            ///< nearly parallel labels and the like
-  double accuracy = 0.0;                     ///< share of predictions that are the answer
-  double tr_ratio = 0.0;                     ///< share of predictions inside the prompt's label set
+  head_map<write_scores> heads;                 ///< means over the prompts
+  std::vector<component_scores> components;     ///< embedding, mixers, MLPs
+  std::vector<token_id> predictions;            ///< argmax over the whole vocabulary, per prompt
+  std::vector<std::vector<write_scores>> each;  ///< [prompts][heads], if score_options::each asks for them
+  std::vector<std::string> notes;               ///< nearly parallel labels and the like
+  double accuracy = 0.0;                        ///< share of predictions that are the answer
+  double tr_ratio = 0.0;                        ///< share of predictions inside the prompt's label set
 };
 
 struct score_options {
   bool components = true;
   std::size_t batch = 8;  ///< prompts run together
+  bool each = false;      ///< keep the scores of every prompt, to resample them
 };
 
 /// Adds up scores prompt by prompt. Heads with a linear path cost |Y| * d_head each: their writes are never
@@ -55,7 +57,7 @@ template <class Host>
 class head_scorer {
  public:
   explicit head_scorer(Host& h, const score_options& options = {})
-      : host_(h), options_(options), mixers_(h.spec().mixer_ids()), sums_(h.spec()) {
+      : host_(h), options_(options), mixers_(h.spec().mixer_ids()), sums_(h.spec()), prompt_(h.spec()) {
     require_host<Host>();
   }
 
@@ -75,11 +77,13 @@ class head_scorer {
       predictions_.push_back(reduce::argmax_of(logits.middleRows(static_cast<index>(p), 1)));
       prompts_.push_back({{}, prompts[p].labels, prompts[p].answer});
       score(labels[p], labels[p].labels().index_of(prompts[p].answer), ids[p], outputs[p]);
+      for (std::size_t h = 0; h < sums_.size(); ++h) add_to(sums_.values()[h], prompt_.values()[h]);
+      if (options_.each) each_.emplace_back(prompt_.values().begin(), prompt_.values().end());
     }
   }
 
   head_scores result() const {
-    head_scores r{sums_, components_, predictions_, notes_, 0.0, 0.0};
+    head_scores r{sums_, components_, predictions_, each_, notes_, 0.0, 0.0};
     const double n = std::max<double>(1.0, static_cast<double>(predictions_.size()));
     const auto divide = [n](write_scores& s) {
       for (double* value : {&s.tr, &s.tl, &s.dla_sum, &s.dla_answer, &s.logit_difference}) *value /= n;
@@ -97,13 +101,13 @@ class head_scorer {
              const last_outputs& out) {
     for (std::size_t m = 0; m < mixers_.size(); ++m) {
       const mixer_spec& mixer = host_.spec().mixer(mixers_[m].layer, mixers_[m].mixer);
-      const std::span<write_scores> sums = sums_.mixer(mixers_[m]);
+      const std::span<write_scores> scores = prompt_.mixer(mixers_[m]);
       if (mixer.write == write_path::measured) {
         const row_matrix writes = measured_writes(host_, prompt, mixers_[m]);
         for (index k = 0; k < writes.rows(); ++k)
-          add_write(sums[static_cast<std::size_t>(k)], labels, answer, writes.row(k));
+          scores[static_cast<std::size_t>(k)] = scores_of_write(labels, answer, writes.row(k));
       } else {
-        add_heads(sums, fold(labels, m, mixer.heads), answer, out.z[m], out.scale[m]);
+        score_heads(scores, fold(labels, m, mixer.heads), answer, out.z[m], out.scale[m]);
       }
     }
     if (options_.components) add_components(labels, answer, out);
@@ -123,31 +127,36 @@ class head_scorer {
     return *folded_[m];
   }
 
-  void add_heads(std::span<write_scores> sums, const folded_labels& folded, index answer, const row_vector& z,
-                 float scale) {
+  void score_heads(std::span<write_scores> scores, const folded_labels& folded, index answer,
+                   const row_vector& z, float scale) {
     const index heads = folded.heads(), n = folded.labels().size();
     tsla_.resize(static_cast<std::size_t>(heads));
     coordinates_.resize(static_cast<std::size_t>(heads * n));
     folded.scores(z, answer, tsla_, scale);
     folded.coordinates({z.data(), static_cast<std::size_t>(z.size())}, coordinates_, scale);
     for (index k = 0; k < heads; ++k)
-      add_scores(sums[static_cast<std::size_t>(k)], tsla_[static_cast<std::size_t>(k)],
-                 Eigen::Map<const vector>(coordinates_.data() + k * n, n), answer);
+      scores[static_cast<std::size_t>(k)] =
+          all_scores(tsla_[static_cast<std::size_t>(k)],
+                     Eigen::Map<const vector>(coordinates_.data() + k * n, n), answer);
   }
 
   template <class Write>
-  static void add_write(write_scores& sum, const label_subspace& labels, index answer, const Write& write) {
+  static write_scores scores_of_write(const label_subspace& labels, index answer, const Write& write) {
     const vector w = write.transpose();
-    add_scores(sum, labels.score(w, answer), labels.coordinates(w), answer);
+    return all_scores(labels.score(w, answer), labels.coordinates(w), answer);
   }
 
   template <class Coordinates>
-  static void add_scores(write_scores& sum, const tsla_score& score, const Coordinates& c, index answer) {
-    sum.tr += score.tr;
-    sum.tl += score.tl;
-    sum.dla_sum += dla_sum(c);
-    sum.dla_answer += dla_answer(c, answer);
-    sum.logit_difference += logit_difference(c, answer);
+  static write_scores all_scores(const tsla_score& score, const Coordinates& c, index answer) {
+    return {score.tr, score.tl, dla_sum(c), dla_answer(c, answer), logit_difference(c, answer)};
+  }
+
+  static void add_to(write_scores& sum, const write_scores& s) {
+    sum.tr += s.tr;
+    sum.tl += s.tl;
+    sum.dla_sum += s.dla_sum;
+    sum.dla_answer += s.dla_answer;
+    sum.logit_difference += s.logit_difference;
   }
 
   void add_components(const label_subspace& labels, index answer, const last_outputs& out) {
@@ -155,7 +164,7 @@ class head_scorer {
     const auto add = [&](const std::string& name, int layer, const row_vector& write) {
       if (write.size() == 0) return;
       if (next == components_.size()) components_.push_back({name, layer, {}});
-      add_write(components_[next++].scores, labels, answer, write);
+      add_to(components_[next++].scores, scores_of_write(labels, answer, write));
     };
     add("embed", -1, out.embedding);
     for (std::size_t l = 0; l < out.mixer.size(); ++l) {
@@ -167,7 +176,8 @@ class head_scorer {
   Host& host_;
   score_options options_;
   std::vector<mixer_id> mixers_;
-  head_map<write_scores> sums_;
+  head_map<write_scores> sums_, prompt_;
+  std::vector<std::vector<write_scores>> each_;
   std::vector<component_scores> components_;
   std::vector<token_id> predictions_;
   std::vector<labelled_prompt> prompts_;

@@ -70,6 +70,10 @@ inline nlohmann::json to_json(const head_scores& r) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     nlohmann::json head = detail::head_json(ids[i]);
     head.update(detail::scores_json(r.heads.values()[i]));
+    for (const auto& prompt : r.each) {
+      const nlohmann::json scores = detail::scores_json(prompt[i]);
+      for (const auto& [name, value] : scores.items()) head["each"][name].push_back(value);
+    }
     j["heads"].push_back(std::move(head));
   }
   j["components"] = nlohmann::json::array();
