@@ -2,13 +2,14 @@
 #define ICLMECH_EXAMPLES_TOY_HOST_HPP
 // The adapter: the toy engine as a host of iclmech. docs/writing_a_host.md explains it step by step.
 
+#include <map>
+
 #include "iclmech/host/host.hpp"
 #include "toy_engine.hpp"
 
 class toy_host {
  public:
   explicit toy_host(toy::engine e) : engine_(std::move(e)) {
-    using iclmech::hook;
     spec_.name = spec_.architecture = "toy";
     spec_.d_model = toy::engine::width;
     spec_.vocab_size = toy::engine::vocabulary;
@@ -17,7 +18,7 @@ class toy_host {
     heads.heads = heads.kv_heads = toy::engine::heads;
     heads.d_head = heads.d_key = toy::engine::head_width;
     spec_.layers.assign(toy::engine::layers, {{heads}, true, false, toy::engine::hidden});
-    for (const stage& s : stages) spec_.observable.add(s.point), spec_.editable.add(s.point);
+    for (const auto& [stage, point] : points) spec_.observable.add(point), spec_.editable.add(point);
   }
 
   const iclmech::model_spec& spec() const { return spec_; }
@@ -26,17 +27,14 @@ class toy_host {
   iclmech::row_matrix run(iclmech::prompt_batch prompts, Hooks& hooks,
                           iclmech::logit_rows rows = iclmech::logit_rows::last) {
     check_prompts(spec_, prompts);
-    iclmech::row_matrix logits(0, rows == iclmech::logit_rows::none ? 0 : spec_.vocab_size);
-    for (std::size_t p = 0; p < prompts.size(); ++p) {
-      const toy::tensor all =
-          engine_.forward(prompts[p], [&](std::string_view name, int layer, toy::tensor& value) {
-            const auto s = std::find_if(std::begin(stages), std::end(stages),
-                                        [&](const stage& x) { return x.name == name; });
-            const iclmech::site where{s->point, layer, iclmech::mixer_kind::attention, static_cast<int>(p)};
-            if (hooks.wants(where)) hooks.fire(where, view(value, s->point == iclmech::hook::z));
-          });
-      if (rows == iclmech::logit_rows::none) continue;
-      const auto count = rows == iclmech::logit_rows::all ? all.rows : 1;
+    iclmech::row_matrix logits(0, spec_.vocab_size);
+    for (int p = 0; p < std::ssize(prompts); ++p) {
+      const auto show = [&](std::string_view stage, int layer, toy::tensor& value) {
+        const iclmech::site where{points.at(stage), layer, iclmech::mixer_kind::attention, p};
+        if (hooks.wants(where)) hooks.fire(where, view(value, where.point));
+      };
+      const toy::tensor all = engine_.forward(prompts[static_cast<std::size_t>(p)], show);
+      const int count = rows == iclmech::logit_rows::all ? all.rows : rows == iclmech::logit_rows::last;
       logits.conservativeResize(logits.rows() + count, Eigen::NoChange);
       logits.bottomRows(count) = matrix(all).bottomRows(count);
     }
@@ -52,19 +50,14 @@ class toy_host {
   }
 
  private:
-  struct stage {
-    std::string_view name;
-    iclmech::hook point;
-  };
-  static constexpr stage stages[] = {{"embed", iclmech::hook::embed},
-                                     {"resid", iclmech::hook::resid_pre},
-                                     {"heads", iclmech::hook::z},
-                                     {"attn", iclmech::hook::attn_out},
-                                     {"mlp", iclmech::hook::mlp_out},
-                                     {"out", iclmech::hook::resid_post},
-                                     {"final", iclmech::hook::final_normalized}};
-  static iclmech::activation_view view(toy::tensor& t, bool by_head) {
-    if (!by_head) return iclmech::activation_view::contiguous(t.data.data(), 2, {t.rows, t.cols});
+  using hook = iclmech::hook;
+  static inline const std::map<std::string_view, hook> points{
+      {"embed", hook::embed},           {"resid", hook::resid_pre}, {"heads", hook::z},
+      {"attn", hook::attn_out},         {"mlp", hook::mlp_out},     {"out", hook::resid_post},
+      {"final", hook::final_normalized}};
+
+  static iclmech::activation_view view(toy::tensor& t, hook point) {
+    if (point != hook::z) return iclmech::activation_view::contiguous(t.data.data(), 2, {t.rows, t.cols});
     return iclmech::activation_view::contiguous(t.data.data(), 3,
                                                 {t.rows, toy::engine::heads, toy::engine::head_width});
   }
