@@ -144,10 +144,10 @@ scoring scoring_of(const std::string& name, const nlohmann::json& heads, const s
 nlohmann::json agreements(const std::vector<scoring>& scorings, double fraction, bool same_prompts) {
   std::vector<resampled_scores> resampled;
   for (std::size_t i = 0; i < scorings.size(); ++i) {
-    resampled_scores& r = resampled.emplace_back();
+    resampled.push_back({scorings[i].scores, {}});
     if (scorings[i].each.rows() > 0)
-      r = resample_scores(scorings[i].each, {.seed = same_prompts ? std::uint64_t{0} : i});
-    r.means = scorings[i].scores;
+      resampled.back().resamples =
+          resample_scores(scorings[i].each, {.seed = same_prompts ? std::uint64_t{0} : i}).resamples;
   }
   nlohmann::json rows = nlohmann::json::array();
   for (std::size_t a = 0; a < scorings.size(); ++a)
