@@ -5,22 +5,20 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "adapters/llama_cpp_hosts.hpp"
 #include "iclmech/sweep.hpp"
-#include "iclmech/testing/host_conformance.hpp"
-#include "support/hosts.hpp"
 #include "support/tokenizer_goldens.hpp"
 
 namespace iclmech {
 namespace {
 
+using test::llama_cpp_parity;
+using test::some_prompts;
+using test::tiny_gguf;
+using test::tiny_llama_cpp;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-// llama.cpp sums in another order than Eigen does, and its exponential function is an approximation; numbers
-// that have passed a few layers in float32 differ by some 1e-5 of the largest. 1e-3 finds any wrong row, head
-// or scale.
-constexpr float parity = 1e-3F;
 
 /// llama.cpp looks its GELU up in a table of 16-bit floats: a value may be off by 1/2048 of itself, and jump
 /// by that where the input differs in the last bit.
@@ -28,42 +26,20 @@ float tolerance_of(const std::string& model, float otherwise) {
   return model == "gemma3_text" ? 2e-3F : otherwise;
 }
 
-std::string tiny_model(const std::string& name) {
-  return std::string(ICLMECH_TEST_DATA "/gguf/") + name + ".gguf";
-}
-
-/// GoogleTest's names have no dashes.
-std::string name_of(const ::testing::TestParamInfo<std::string>& instance) {
-  std::string name = instance.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-llama_cpp_host tiny_host(const std::string& name) {
-  llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
-  llama_cpp_options options;
-  options.context_limit = 64;
-  options.threads = 1;
-  return llama_cpp_host(tiny_model(name), options);
-}
-
-/// A batch of different lengths.
-std::vector<token_sequence> some_prompts(const model_spec& spec) {
-  return {test::some_tokens(spec, 9, 1), test::some_tokens(spec, 5, 2), test::some_tokens(spec, 9, 3)};
-}
-
 class llama_cpp_on : public ::testing::TestWithParam<std::string> {};
+/// Tests for which nothing is needed to compare with.
+class llama_cpp_alone_on : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(llama_cpp_on, keeps_what_hosts_promise) {
-  llama_cpp_host host = tiny_host(GetParam());
+TEST_P(llama_cpp_alone_on, keeps_what_hosts_promise) {
+  llama_cpp_host host = tiny_llama_cpp(GetParam());
   conformance_options options;
   options.tolerance = tolerance_of(GetParam(), options.tolerance);
   EXPECT_THAT(check_host(host, options), IsEmpty());
 }
 
 TEST_P(llama_cpp_on, says_of_the_model_what_the_reference_engine_says) {
-  const llama_cpp_host host = tiny_host(GetParam());
-  const any_host reference = test::file_host(tiny_model(GetParam()));
+  const llama_cpp_host host = tiny_llama_cpp(GetParam());
+  const any_host reference = test::file_host(tiny_gguf(GetParam()));
   EXPECT_EQ(host.spec().architecture, reference.spec().architecture);
   EXPECT_EQ(host.spec().d_model, reference.spec().d_model);
   EXPECT_EQ(host.spec().vocab_size, reference.spec().vocab_size);
@@ -76,26 +52,26 @@ TEST_P(llama_cpp_on, says_of_the_model_what_the_reference_engine_says) {
 }
 
 TEST_P(llama_cpp_on, computes_what_the_reference_engine_computes) {
-  llama_cpp_host host = tiny_host(GetParam());
-  any_host reference = test::file_host(tiny_model(GetParam()));
+  llama_cpp_host host = tiny_llama_cpp(GetParam());
+  any_host reference = test::file_host(tiny_gguf(GetParam()));
   const auto prompts = some_prompts(host.spec());
   firing_log seen(host.spec().observable), expected(host.spec().observable);
   const row_matrix logits = host.run(prompts, seen, logit_rows::all);
-  EXPECT_LE(distance(logits, reference.run(prompts, expected, logit_rows::all)), parity);
+  EXPECT_LE(distance(logits, reference.run(prompts, expected, logit_rows::all)), llama_cpp_parity);
   for (const hook_place& place : hook_places(host.spec()))
     for (int p = 0; p < 3; ++p) {
       const firing *here = seen.find(place, p), *there = expected.find(place, p);
       ASSERT_NE(here, nullptr) << hook_name(place) << " of prompt " << p;
       ASSERT_NE(there, nullptr) << hook_name(place) << " of prompt " << p;
       EXPECT_EQ(here->shape, there->shape) << hook_name(place);
-      EXPECT_LE(distance(here->values, there->values), tolerance_of(GetParam(), parity))
+      EXPECT_LE(distance(here->values, there->values), tolerance_of(GetParam(), llama_cpp_parity))
           << hook_name(place) << " of prompt " << p;
     }
 }
 
 TEST_P(llama_cpp_on, has_the_weights_of_the_reference_engine) {
-  llama_cpp_host host = tiny_host(GetParam());
-  any_host reference = test::file_host(tiny_model(GetParam()));
+  llama_cpp_host host = tiny_llama_cpp(GetParam());
+  any_host reference = test::file_host(tiny_gguf(GetParam()));
   const std::vector<token_id> ids{3, 0, 7};
   EXPECT_EQ(distance(host.unembedding(ids), reference.unembedding(ids)), 0.0F);
   EXPECT_EQ(distance(host.final_norm_gain(), reference.final_norm_gain()), 0.0F);
@@ -103,8 +79,8 @@ TEST_P(llama_cpp_on, has_the_weights_of_the_reference_engine) {
     EXPECT_EQ(distance(host.output_projection(id), reference.output_projection(id)), 0.0F);
 }
 
-TEST_P(llama_cpp_on, forks_from_any_position_of_any_prompt) {
-  llama_cpp_host host = tiny_host(GetParam());
+TEST_P(llama_cpp_alone_on, forks_from_any_position_of_any_prompt) {
+  llama_cpp_host host = tiny_llama_cpp(GetParam());
   const auto prompts = some_prompts(host.spec());
   std::vector<variant> variants;
   for (const head_id head : host.spec().heads())
@@ -125,8 +101,8 @@ TEST_P(llama_cpp_on, forks_from_any_position_of_any_prompt) {
         << "variant " << v;
 }
 
-TEST_P(llama_cpp_on, takes_more_variants_than_it_has_sequences) {
-  llama_cpp_host host = tiny_host(GetParam());
+TEST_P(llama_cpp_alone_on, takes_more_variants_than_it_has_sequences) {
+  llama_cpp_host host = tiny_llama_cpp(GetParam());
   const std::vector<token_sequence> prompt{test::some_tokens(host.spec(), 6, 4)};
   std::vector<variant> variants;
   for (int i = 0; i < 600; ++i)
@@ -141,8 +117,25 @@ TEST_P(llama_cpp_on, takes_more_variants_than_it_has_sequences) {
   }
 }
 
+TEST_P(llama_cpp_alone_on, forgets_values_that_are_not_finite) {
+  llama_cpp_host host = tiny_llama_cpp(GetParam());
+  const auto prompts = some_prompts(host.spec());
+  no_hooks none;
+  const row_matrix before = host.run(prompts, none, logit_rows::last);
+  auto poison =
+      edit<hook::resid_pre>(at_layer(0), [](const site&, activation_view x) { x.matrix().setConstant(NAN); });
+  host.run(prompts, poison, logit_rows::last);
+  EXPECT_EQ(distance(host.run(prompts, none, logit_rows::last), before), 0.0F);
+}
+
 INSTANTIATE_TEST_SUITE_P(models, llama_cpp_on,
-                         ::testing::Values("llama", "qwen2", "gemma3_text", "mamba", "mamba2"), name_of);
+                         ::testing::Values("llama", "qwen2", "gemma3_text", "mamba", "mamba2"),
+                         test::without_dashes);
+INSTANTIATE_TEST_SUITE_P(models, llama_cpp_alone_on,
+                         ::testing::Values("llama", "qwen2", "gemma3_text", "mamba", "mamba2",
+                                           "granitehybrid", "granitehybrid-plain", "falcon-h1",
+                                           "falcon-h1-plain"),
+                         test::without_dashes);
 
 class llama_cpp_on_rounded : public ::testing::TestWithParam<std::string> {};
 
@@ -150,8 +143,8 @@ class llama_cpp_on_rounded : public ::testing::TestWithParam<std::string> {};
 // 1/254 and 1/2048 of the largest number in a block of 32, which the layers add up; a recurrence carries it
 // on.
 TEST_P(llama_cpp_on_rounded, computes_roughly_what_the_reference_engine_computes) {
-  llama_cpp_host host = tiny_host(GetParam());
-  any_host reference = test::file_host(tiny_model(GetParam()));
+  llama_cpp_host host = tiny_llama_cpp(GetParam());
+  any_host reference = test::file_host(tiny_gguf(GetParam()));
   const auto prompts = some_prompts(host.spec());
   no_hooks none;
   EXPECT_LE(distance(host.run(prompts, none, logit_rows::all), reference.run(prompts, none, logit_rows::all)),
@@ -159,18 +152,18 @@ TEST_P(llama_cpp_on_rounded, computes_roughly_what_the_reference_engine_computes
 }
 
 TEST_P(llama_cpp_on_rounded, keeps_what_hosts_promise) {
-  llama_cpp_host host = tiny_host(GetParam());
+  llama_cpp_host host = tiny_llama_cpp(GetParam());
   conformance_options options;
   options.tolerance = 0.05F;
   EXPECT_THAT(check_host(host, options), IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(models, llama_cpp_on_rounded,
-                         ::testing::Values("llama-f16", "llama-q8_0", "mamba-q8_0"), name_of);
+                         ::testing::Values("llama-f16", "llama-q8_0", "mamba-q8_0"), test::without_dashes);
 
 TEST(llama_cpp, shows_the_pattern_of_forks_over_the_prompts_own_positions) {
-  llama_cpp_host host = tiny_host("llama");
-  any_host reference = test::file_host(tiny_model("llama"));
+  llama_cpp_host host = tiny_llama_cpp("llama");
+  any_host reference = test::file_host(tiny_gguf("llama"));
   const auto prompts = some_prompts(host.spec());
   const std::vector<fork> forks{
       {1, 3, 0, fork_stage::resid_pre}, {0, 0, 0, fork_stage::resid_pre}, {1, 4, 0, fork_stage::resid_pre}};
@@ -183,12 +176,12 @@ TEST(llama_cpp, shows_the_pattern_of_forks_over_the_prompts_own_positions) {
     ASSERT_NE(here, nullptr);
     EXPECT_EQ(here->where.first_position, f.where.first_position);
     EXPECT_EQ(here->shape, f.shape);
-    EXPECT_LE(distance(here->values, f.values), parity);
+    EXPECT_LE(distance(here->values, f.values), llama_cpp_parity);
   }
 }
 
 TEST(llama_cpp, shows_of_the_end_of_the_last_layer_what_it_computes) {
-  llama_cpp_host host = tiny_host("llama");
+  llama_cpp_host host = tiny_llama_cpp("llama");
   const auto prompts = some_prompts(host.spec());
   const int last = host.spec().layer_count() - 1;
   firing_log log(host.spec().observable);
@@ -207,11 +200,11 @@ TEST(llama_cpp, shows_of_the_end_of_the_last_layer_what_it_computes) {
 }
 
 TEST(llama_cpp, says_at_once_which_points_its_graph_lacks) {
-  std::vector<llama_node_rule> rules = llama_node_rules(gguf_weights(tiny_model("llama")).config(), false);
+  std::vector<llama_node_rule> rules = llama_node_rules(gguf_weights(tiny_gguf("llama")).description());
   for (llama_node_rule& rule : rules)
     if (rule.point == hook::z) rule.name = "kqv_renamed";
   try {
-    llama_cpp_host host(tiny_model("llama"), {.context_limit = 64}, rules);
+    llama_cpp_host host(tiny_gguf("llama"), {.context_limit = 64}, rules);
     FAIL() << "a graph without hook_z was taken";
   } catch (const unsupported_error& e) {
     EXPECT_THAT(e.what(), HasSubstr("blocks.0.attn.hook_z (node kqv_renamed-0)"));
@@ -221,11 +214,11 @@ TEST(llama_cpp, says_at_once_which_points_its_graph_lacks) {
 }
 
 TEST(llama_cpp, refuses_a_node_of_another_shape) {
-  std::vector<llama_node_rule> rules = llama_node_rules(gguf_weights(tiny_model("llama")).config(), false);
+  std::vector<llama_node_rule> rules = llama_node_rules(gguf_weights(tiny_gguf("llama")).description());
   for (llama_node_rule& rule : rules)
     if (rule.point == hook::mlp_out) rule.name = "ffn_swiglu";
   try {
-    llama_cpp_host host(tiny_model("llama"), {.context_limit = 64}, rules);
+    llama_cpp_host host(tiny_gguf("llama"), {.context_limit = 64}, rules);
     FAIL() << "a node of d_mlp numbers was taken for one of d_model";
   } catch (const unsupported_error& e) {
     EXPECT_THAT(e.what(), HasSubstr("node ffn_swiglu-0, taken for blocks.0.hook_mlp_out"));
@@ -233,26 +226,15 @@ TEST(llama_cpp, refuses_a_node_of_another_shape) {
 }
 
 TEST(llama_cpp, observes_only_points_that_have_a_rule) {
-  std::vector<llama_node_rule> rules = llama_node_rules(gguf_weights(tiny_model("llama")).config(), false);
+  std::vector<llama_node_rule> rules = llama_node_rules(gguf_weights(tiny_gguf("llama")).description());
   std::erase_if(rules, [](const llama_node_rule& rule) { return rule.point == hook::pattern; });
-  const llama_cpp_host host(tiny_model("llama"), {.context_limit = 64}, rules);
+  const llama_cpp_host host(tiny_gguf("llama"), {.context_limit = 64}, rules);
   EXPECT_FALSE(host.spec().observable.contains(hook::pattern));
   EXPECT_TRUE(host.spec().observable.contains(hook::z));
 }
 
-TEST(llama_cpp, forgets_values_that_are_not_finite) {
-  llama_cpp_host host = tiny_host("llama");
-  const auto prompts = some_prompts(host.spec());
-  no_hooks none;
-  const row_matrix before = host.run(prompts, none, logit_rows::last);
-  auto poison =
-      edit<hook::resid_pre>(at_layer(0), [](const site&, activation_view x) { x.matrix().setConstant(NAN); });
-  host.run(prompts, poison, logit_rows::last);
-  EXPECT_EQ(distance(host.run(prompts, none, logit_rows::last), before), 0.0F);
-}
-
 TEST(llama_cpp, names_what_it_cannot_load) {
-  EXPECT_THROW(llama_cpp_host(tiny_model("no_such_model")), file_error);
+  EXPECT_THROW(llama_cpp_host(tiny_gguf("no_such_model")), file_error);
   EXPECT_THROW(llama_cpp_host(ICLMECH_TEST_DATA "/models/zamba2"), error);
 }
 
@@ -285,7 +267,8 @@ TEST_P(llama_cpp_on_real, predicts_what_the_reference_engine_predicts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(models, llama_cpp_on_real, ::testing::Values("smollm2", "gemma3"), name_of);
+INSTANTIATE_TEST_SUITE_P(models, llama_cpp_on_real, ::testing::Values("smollm2", "gemma3"),
+                         test::without_dashes);
 
 }  // namespace
 }  // namespace iclmech

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "iclmech/engine/load.hpp"
+#include "iclmech/adapters/gguf_hybrids.hpp"
 
 namespace iclmech {
 
@@ -16,58 +16,46 @@ class gguf_weights {
   /// `mamba1_heads` as in load_options.
   /// @throws file_error if the file is not a GGUF file of a known architecture.
   explicit gguf_weights(const std::string& path, int mamba1_heads = default_channel_groups)
-      : config_(read_model_config(path, {weight_storage::packed, mamba1_heads})),
-        spec_(model_builder::describe_model(config_)),
-        source_(gguf_file(path).tensors(),
-                {weight_storage::packed, true, config_.arch == architecture::gemma3, false}),
-        state_space_(config_.arch == architecture::mamba || config_.arch == architecture::mamba2),
-        unembedding_(source_.weight(config_.tied_embeddings ? embedding_name() : "lm_head.weight",
-                                    config_.vocab_size, config_.d_model)) {}
+      : gguf_weights(gguf_file(path), mamba1_heads) {}
 
-  const model_config& config() const { return config_; }
-  /// What the reference engine says of the same file.
-  const model_spec& spec() const { return spec_; }
+  const gguf_description& description() const { return described_; }
+  const model_spec& spec() const { return described_.spec; }
 
-  /// Whether attention's output projections have a bias.
-  bool has_attention_bias() const { return source_.has(mixer_name(0) + "o_proj.bias"); }
-
-  /// [ids x d_model].
+  /// [ids x d_model], what the logits are multiplied by folded in.
   row_matrix unembedding(std::span<const token_id> ids) const {
-    row_matrix rows(static_cast<index>(ids.size()), config_.d_model);
+    row_matrix rows(static_cast<index>(ids.size()), spec().d_model);
     unembedding_.gather(ids, rows);
+    if (described_.logit_scale != 1.0F) rows *= described_.logit_scale;
     return rows;
   }
 
-  /// [d_model x heads*d_head], with the gain of a post norm folded in.
+  /// [d_model x heads*d_head], with the gain of a post norm and the scale of outputs folded in.
   row_matrix output_projection(mixer_id id) const {
-    const mixer_spec& mixer = spec_.mixer(id.layer, id.mixer);
-    const std::string name = mixer_name(id.layer) + (state_space_ ? "out_proj.weight" : "o_proj.weight");
-    row_matrix w = source_.matrix(name, config_.d_model, mixer.width());
-    if (config_.post_norms)
-      w.array().colwise() *=
-          source_.values(layer_name(id.layer) + "post_attention_layernorm.weight", config_.d_model).array();
+    const mixer_spec& mixer = spec().mixer(id.layer, id.mixer);
+    const std::string block = "blk." + std::to_string(id.layer) + ".";
+    row_matrix w =
+        source_.matrix(block + (is_state_space(id.mixer) ? "ssm_out.weight" : "attn_output.weight"),
+                       spec().d_model, mixer.width());
+    if (described_.post_norms)
+      w.array().colwise() *= source_.values(block + "post_attention_norm.weight", spec().d_model).array();
+    if (described_.residual_scale) w *= *described_.residual_scale;
     return w;
   }
 
-  row_vector final_norm_gain() const {
-    return source_.values(state_space_ ? "backbone.norm_f.weight" : "model.norm.weight", config_.d_model);
-  }
+  row_vector final_norm_gain() const { return source_.values("output_norm.weight", spec().d_model); }
 
  private:
-  std::string embedding_name() const {
-    return state_space_ ? "backbone.embeddings.weight" : "model.embed_tokens.weight";
-  }
-  std::string layer_name(int layer) const {
-    return (state_space_ ? "backbone.layers." : "model.layers.") + std::to_string(layer) + ".";
-  }
-  std::string mixer_name(int layer) const {
-    return layer_name(layer) + (state_space_ ? "mixer." : "self_attn.");
-  }
+  gguf_weights(gguf_file file, int mamba1_heads)
+      : described_(is_hybrid_gguf(file.require<std::string>("general.architecture"))
+                       ? describe_hybrid_gguf(file)
+                       : describe_engine_gguf(file, mamba1_heads)),
+        // Without translation of names: all architectures have the same ones in GGUF.
+        source_(std::move(file).tensors(), {weight_storage::packed, false, false, false}),
+        unembedding_(source_.weight(source_.any_of({"output.weight", "token_embd.weight"}), spec().vocab_size,
+                                    spec().d_model)) {}
 
-  model_config config_;
-  model_spec spec_;
+  gguf_description described_;
   weight_source source_;
-  bool state_space_;
   weight_matrix unembedding_;
 };
 

@@ -19,9 +19,9 @@ namespace iclmech {
 /// A GGUF file run by llama.cpp. Serves one thread at a time. Hooks see float32 copies of llama.cpp's own
 /// values, and what they write goes back before the next node is computed.
 ///
-/// Of the end of the last layer (from attn_out on) llama.cpp computes only rows that give logits: with
-/// logit_rows::last and in forks, views of these points begin at the last position. logit_rows::all and none
-/// show all positions.
+/// Of the end of the last layer (from attn_out on, in Granite from mixer_out on) llama.cpp computes only rows
+/// that give logits: with logit_rows::last and in forks, views of these points begin at the last position.
+/// logit_rows::all and none show all positions.
 class llama_cpp_host {
  public:
   /// Loads the model and runs it once to see that its graph has every point of the spec.
@@ -69,14 +69,13 @@ class llama_cpp_host {
 
  private:
   llama_cpp_host(const std::string& path, const llama_cpp_options& options, gguf_weights weights)
-      : llama_cpp_host(path, options, weights,
-                       llama_node_rules(weights.config(), weights.has_attention_bias())) {}
+      : llama_cpp_host(path, options, weights, llama_node_rules(weights.description())) {}
 
   llama_cpp_host(const std::string& path, const llama_cpp_options& options, gguf_weights weights,
                  std::vector<llama_node_rule> rules)
       : weights_(std::move(weights)),
         spec_(std::make_unique<model_spec>(weights_.spec())),
-        tap_(std::make_unique<llama_tap>(*spec_, std::move(rules), weights_.config().norm_eps)),
+        tap_(std::make_unique<llama_tap>(*spec_, std::move(rules), weights_.description().norm_eps)),
         session_(path, *spec_, options, *tap_) {
     if (session_.vocab_size() != spec_->vocab_size)
       throw file_error(path, "vocabulary",

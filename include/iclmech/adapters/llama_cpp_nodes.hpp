@@ -4,13 +4,14 @@
 
 #include <ggml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "iclmech/engine/model_config.hpp"
+#include "iclmech/adapters/gguf_description.hpp"
 #include "iclmech/hook/name.hpp"
 
 namespace iclmech {
@@ -21,11 +22,13 @@ inline constexpr std::string_view tested_llama_cpp_versions = "0.5.0 (llama-cpp-
 /// How to recognise the node of a hook point. Without an operation, by its own name: `name` or, in a layer,
 /// `name-<layer>`. With an operation, by the weight that is reached from the node through `path`, a row of
 /// operand numbers: the weight is called blk.<layer>.<name>, as in the file, whatever the nodes are called.
+/// A choice of rows on the way (of those that give logits) is no step of the path.
 struct llama_node_rule {
   hook point = hook::embed;
   std::string_view name;
   ggml_op op = GGML_OP_NONE;
   std::string_view path = {};
+  mixer_kind mixer = mixer_kind::attention;  ///< whose point it is, if points belong to a mixer
 };
 
 /// In words, for messages: "node kqv_out-3", "the product with blk.3.ssm_out.weight".
@@ -35,52 +38,97 @@ inline std::string to_string(const llama_node_rule& rule, int layer) {
   return "a node " + std::string(ggml_op_name(rule.op)) + " of blk." + number + "." + name;
 }
 
-/// The rules for a model; `attention_bias` if its output projections of attention have a bias.
-/// @throws unsupported_error for architectures that llama.cpp does not run.
-inline std::vector<llama_node_rule> llama_node_rules(const model_config& config, bool attention_bias) {
-  const bool gemma = config.arch == architecture::gemma3;
-  std::vector<llama_node_rule> rules{{hook::embed, gemma ? "inp_scaled" : "embd"},
-                                     {hook::ln1_normalized, "attn_norm"}};
-  switch (config.arch) {
-    case architecture::llama:
-    case architecture::qwen2:
-    case architecture::gemma3: {
-      rules.push_back({hook::pattern, "kq_soft_max"});
-      rules.push_back({hook::z, "kqv_out"});
-      const llama_node_rule out =
-          attention_bias ? llama_node_rule{hook::mixer_out, "attn_output.bias", GGML_OP_ADD, "1"}
-                         : llama_node_rule{hook::mixer_out, "attn_output.weight", GGML_OP_MUL_MAT, "0"};
-      rules.push_back(out);
-      if (gemma) {
-        rules.push_back({hook::write_scale, out.name, out.op, out.path});
-        rules.push_back({hook::attn_out, "attn_post_norm"});
-      } else {
-        rules.push_back({hook::attn_out, out.name, out.op, out.path});
-      }
-      rules.push_back({hook::resid_mid, gemma ? "sa_out" : "ffn_inp"});
-      rules.push_back({hook::ln2_normalized, "ffn_norm"});
-      rules.push_back({hook::mlp_post, gemma ? "ffn_geglu" : "ffn_swiglu"});
-      rules.push_back({hook::mlp_out, gemma ? "ffn_post_norm" : "ffn_out"});
-      break;
+namespace detail {
+
+/// The rules of one model's graph, part by part.
+class llama_rule_list {
+ public:
+  explicit llama_rule_list(const gguf_description& described)
+      : described_(described), gemma_(described.post_norms) {}
+
+  std::vector<llama_node_rule> build() && {
+    bool parallel = false, mlp = false;
+    std::vector<mixer_kind> kinds;
+    for (const layer_spec& layer : described_.spec.layers) {
+      parallel = parallel || layer.mixers.size() > 1;
+      mlp = mlp || layer.has_mlp;
+      for (const mixer_spec& mixer : layer.mixers)
+        if (std::find(kinds.begin(), kinds.end(), mixer.kind) == kinds.end()) kinds.push_back(mixer.kind);
     }
-    case architecture::mamba:
-    case architecture::mamba2:
-      rules.push_back({hook::in_proj, "ssm_in.weight", GGML_OP_MUL_MAT, "0"});
-      rules.push_back({hook::conv, "ssm_conv1d.bias", GGML_OP_UNARY, "01"});
-      rules.push_back({hook::recurrence_out, "ssm_d", GGML_OP_ADD, "11"});
-      // Behind the gate; Mamba-2 has a norm there.
-      rules.push_back(config.arch == architecture::mamba
-                          ? llama_node_rule{hook::z, "ssm_d", GGML_OP_GLU, "111"}
-                          : llama_node_rule{hook::z, "ssm_norm.weight", GGML_OP_MUL, "1"});
-      rules.push_back({hook::mixer_out, "ssm_out.weight", GGML_OP_MUL_MAT, "0"});
-      break;
-    default:
-      throw unsupported_error("llama.cpp does not run models of the kind " +
-                              std::string(to_string(config.arch)));
+    add(hook::embed, gemma_ ? "inp_scaled" : "embd");
+    // Parallel mixers have a norm node each, of the same stream: no single one is what the layer's norm puts
+    // out.
+    if (!parallel) add(hook::ln1_normalized, "attn_norm");
+    for (const mixer_kind kind : kinds) {
+      add_mixer(kind);
+      if (!parallel) add_output(kind);
+    }
+    if (parallel) add(hook::mixer_out, "layer_out");
+    if (mlp) add_mlp();
+    add(hook::resid_post, "l_out");
+    add(hook::final_normalized, "result_norm");
+    return std::move(rules_);
   }
-  rules.push_back({hook::resid_post, "l_out"});
-  rules.push_back({hook::final_normalized, "result_norm"});
-  return rules;
+
+ private:
+  void add(hook point, std::string_view name) { rules_.push_back({point, name}); }
+
+  void add_mixer(mixer_kind kind) {
+    if (kind == mixer_kind::attention) {
+      add(hook::pattern, "kq_soft_max");
+      add(hook::z, "kqv_out");
+      return;
+    }
+    rules_.push_back({hook::in_proj, "ssm_in.weight", GGML_OP_MUL_MAT, "0", kind});
+    rules_.push_back({hook::conv, "ssm_conv1d.bias", GGML_OP_UNARY, "01", kind});
+    rules_.push_back({hook::recurrence_out, "ssm_d", GGML_OP_ADD, "11", kind});
+    // Behind the gate; Mamba-2 may have a norm there.
+    rules_.push_back(described_.gated_norm
+                         ? llama_node_rule{hook::z, "ssm_norm.weight", GGML_OP_MUL, "1", kind}
+                         : llama_node_rule{hook::z, "ssm_d", GGML_OP_GLU, "111", kind});
+  }
+
+  void add_output(mixer_kind kind) {
+    if (is_state_space(kind)) {
+      rules_.push_back(scaled({hook::mixer_out, "ssm_out.weight", GGML_OP_MUL_MAT, "0"}));
+      return;
+    }
+    llama_node_rule out{hook::mixer_out, "attn_output.weight", GGML_OP_MUL_MAT, "0"};
+    if (described_.attention_output_bias) out = {hook::mixer_out, "attn_output.bias", GGML_OP_ADD, "1"};
+    rules_.push_back(out = scaled(out));
+    out.point = gemma_ ? hook::write_scale : hook::attn_out;
+    rules_.push_back(out);
+    if (gemma_) add(hook::attn_out, "attn_post_norm");
+  }
+
+  void add_mlp() {
+    add(hook::resid_mid, gemma_ ? "sa_out" : "ffn_inp");
+    add(hook::ln2_normalized, "ffn_norm");
+    add(hook::mlp_post, gemma_ ? "ffn_geglu" : "ffn_swiglu");
+    if (described_.residual_scale)
+      rules_.push_back(scaled({hook::mlp_out, "ffn_down.weight", GGML_OP_MUL_MAT, "0"}));
+    else
+      add(hook::mlp_out, gemma_ ? "ffn_post_norm" : "ffn_out");
+  }
+
+  // The node behind the one that the rule describes, if the model scales what goes into the stream.
+  llama_node_rule scaled(llama_node_rule rule) const {
+    if (!described_.residual_scale) return rule;
+    rule.path = rule.op == GGML_OP_ADD ? "01" : "00";
+    rule.op = GGML_OP_SCALE;
+    return rule;
+  }
+
+  const gguf_description& described_;
+  bool gemma_;
+  std::vector<llama_node_rule> rules_;
+};
+
+}  // namespace detail
+
+/// The rules for a model.
+inline std::vector<llama_node_rule> llama_node_rules(const gguf_description& described) {
+  return detail::llama_rule_list(described).build();
 }
 
 namespace detail {
@@ -104,6 +152,7 @@ inline std::optional<int> layer_of(const ggml_tensor* node, const llama_node_rul
   if (node->op != rule.op) return std::nullopt;
   for (const char operand : rule.path) {
     node = node->src[operand - '0'];
+    if (node != nullptr && node->op == GGML_OP_GET_ROWS) node = node->src[0];
     if (node == nullptr) return std::nullopt;
   }
   std::string_view name = node->name;
@@ -115,13 +164,11 @@ inline std::optional<int> layer_of(const ggml_tensor* node, const llama_node_rul
 
 }  // namespace detail
 
-/// Finds the hook points in a graph.
+/// Finds the hook points in a graph. Refers to the spec.
 class llama_nodes {
  public:
   llama_nodes(std::vector<llama_node_rule> rules, const model_spec& spec)
-      : rules_(std::move(rules)), mixers_(static_cast<std::size_t>(spec.layer_count())) {
-    for (const mixer_id id : spec.mixer_ids()) mixers_[static_cast<std::size_t>(id.layer)] = id.mixer;
-  }
+      : rules_(std::move(rules)), spec_(spec) {}
 
   /// The points that have a rule. What enters a layer is what left the layer before.
   hook_mask points() const {
@@ -135,11 +182,12 @@ class llama_nodes {
   void find(const ggml_tensor* node, std::vector<hook_place>& places) const {
     for (const llama_node_rule& rule : rules_) {
       const std::optional<int> layer = detail::layer_of(node, rule);
-      if (!layer || *layer >= static_cast<int>(mixers_.size())) continue;
-      places.push_back({rule.point, *layer, mixer_of(rule.point, *layer)});
+      if (!layer || *layer >= spec_.layer_count() ||
+          (belongs_to_mixer(rule.point) && !has(*layer, rule.mixer)))
+        continue;
+      places.push_back({rule.point, *layer, rule.mixer});
       const bool ends_block = rule.point == hook::embed || rule.point == hook::resid_post;
-      if (ends_block && *layer + 1 < static_cast<int>(mixers_.size()))
-        places.push_back({hook::resid_pre, *layer + 1});
+      if (ends_block && *layer + 1 < spec_.layer_count()) places.push_back({hook::resid_pre, *layer + 1});
     }
   }
 
@@ -148,18 +196,20 @@ class llama_nodes {
     hook_place at = place;
     if (place.point == hook::resid_pre)
       at = {place.layer == 0 ? hook::embed : hook::resid_post, place.layer - 1};
+    std::string words;
     for (const llama_node_rule& rule : rules_)
-      if (rule.point == at.point) return to_string(rule, at.layer);
-    return "no node";
+      if (rule.point == at.point && (!belongs_to_mixer(at.point) || rule.mixer == at.mixer))
+        words += (words.empty() ? "" : " or ") + to_string(rule, at.layer);
+    return words.empty() ? "no node" : words;
   }
 
  private:
-  mixer_kind mixer_of(hook point, int layer) const {
-    return belongs_to_mixer(point) ? mixers_[static_cast<std::size_t>(layer)] : mixer_kind::attention;
+  bool has(int layer, mixer_kind kind) const {
+    return layer >= 0 && spec_.layers[static_cast<std::size_t>(layer)].find(kind) != nullptr;
   }
 
   std::vector<llama_node_rule> rules_;
-  std::vector<mixer_kind> mixers_;  // by layer; the models have one each
+  const model_spec& spec_;
 };
 
 }  // namespace iclmech

@@ -5,7 +5,6 @@
 #include <llama.h>
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,7 +40,7 @@ class llama_session {
   /// below 1.
   llama_session(const std::string& path, const model_spec& spec, const llama_cpp_options& options,
                 llama_tap& tap)
-      : tap_(&tap), recurrent_(is_state_space(spec.layers.front().mixers.front().kind)) {
+      : tap_(&tap), recurrent_(keeps_states(spec)) {
     if (options.context_limit < 1)
       throw argument_error("context_limit is " + std::to_string(options.context_limit) +
                            ", it must be positive");
@@ -78,10 +77,10 @@ class llama_session {
   int prompt_limit() const { return prompt_limit_; }
   /// Most tokens of a decode.
   index token_limit() const { return tokens_; }
-  /// Most tokens of all sequences together.
-  index cell_limit() const { return recurrent_ ? std::numeric_limits<index>::max() : 2 * tokens_; }
+  /// Most tokens whose keys and values fit into the cache.
+  index cell_limit() const { return 2 * tokens_; }
   int sequence_limit() const { return sequences_; }
-  /// Whether a sequence is a state that can only be gone on with at its end.
+  /// Whether a sequence has states, which can only be gone on with at its end.
   bool recurrent() const { return recurrent_; }
   int vocab_size() const { return llama_vocab_n_tokens(llama_model_get_vocab(model_.get())); }
 
@@ -96,7 +95,7 @@ class llama_session {
       llama_memory_seq_rm(llama_get_memory(context_.get()), id, -1, -1);
     cells_ -= tokens;
   }
-  /// Lets sequence `to` begin with the first `length` positions of `from`; all that there are if recurrent.
+  /// Lets sequence `to` begin with the first `length` positions of `from`; with all of them if it has states.
   void share(int from, int to, index length) {
     const auto end = recurrent_ ? -1 : static_cast<llama_pos>(length);
     llama_memory_seq_cp(llama_get_memory(context_.get()), from, to, -1, end);
@@ -172,6 +171,11 @@ class llama_session {
     std::vector<std::int32_t> one;
     std::vector<std::int8_t> output;
   };
+
+  static bool keeps_states(const model_spec& spec) {
+    const std::vector<mixer_id> mixers = spec.mixer_ids();
+    return std::any_of(mixers.begin(), mixers.end(), [](mixer_id id) { return is_state_space(id.mixer); });
+  }
 
   // As many as llama.cpp allows; recurrent states are set aside for each, so a gigabyte of them.
   static std::uint32_t sequence_limit(const model_spec& spec) {

@@ -68,8 +68,8 @@ class llama_tap {
   /// Whether a hook wants a point of the last layer behind the place where llama.cpp keeps the output rows
   /// only.
   static bool wants_behind_outputs(const model_spec& spec, const any_hooks& hook_functions, int sequence) {
-    constexpr hook_mask behind{hook::attn_out, hook::resid_mid,  hook::ln2_normalized,  hook::mlp_post,
-                               hook::mlp_out,  hook::resid_post, hook::final_normalized};
+    constexpr hook_mask behind{hook::mixer_out, hook::attn_out, hook::resid_mid,  hook::ln2_normalized,
+                               hook::mlp_post,  hook::mlp_out,  hook::resid_post, hook::final_normalized};
     for (std::size_t i = 0; i < hook_count; ++i) {
       site s{static_cast<hook>(i), spec.layer_count() - 1, mixer_kind::attention, sequence, 0, true};
       if (belongs_to_model(s.point)) s.layer = -1;
@@ -113,10 +113,10 @@ class llama_tap {
   std::pair<index, index> width_of(const hook_place& place, const ggml_tensor* node) const {
     if (place.point == hook::in_proj || place.point == hook::conv) return {ggml_nelements(node) / tokens_, 0};
     if (place.layer < 0) return {spec_.d_model, 0};
-    const layer_spec& layer = spec_.layers[static_cast<std::size_t>(place.layer)];
-    if (place.point == hook::mlp_post) return {layer.d_mlp, 0};
+    if (place.point == hook::mlp_post) return {spec_.layers[static_cast<std::size_t>(place.layer)].d_mlp, 0};
     if (place.point != hook::z && place.point != hook::recurrence_out) return {spec_.d_model, 0};
-    return {layer.mixers.front().width(), layer.mixers.front().heads};
+    const mixer_spec& mixer = spec_.mixer(place.layer, place.mixer);
+    return {mixer.width(), mixer.heads};
   }
 
   void fire(ggml_tensor* node, const hook_place& place) {

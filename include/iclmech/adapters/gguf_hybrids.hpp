@@ -1,0 +1,156 @@
+#ifndef ICLMECH_ADAPTERS_GGUF_HYBRIDS_HPP
+#define ICLMECH_ADAPTERS_GGUF_HYBRIDS_HPP
+// Hybrids that llama.cpp runs and the reference engine does not: what their GGUF files say of them.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "iclmech/adapters/gguf_description.hpp"
+
+namespace iclmech {
+namespace detail {
+
+/// Mixers of attention and Mamba-2 as a hybrid's metadata give them, the same in all layers that have them.
+class hybrid_metadata {
+ public:
+  explicit hybrid_metadata(const gguf_file& file, const std::string& architecture)
+      : file_(file), f_(file, architecture + "."), layers_(f_.layer_count()) {}
+
+  /// Either mixer in every layer: attention where `attention.head_count_kv`, a list, is not zero (Granite 4).
+  gguf_description one_mixer_per_layer() const {
+    gguf_description d = outer_parts();
+    if (f_.get<std::int32_t>("expert_count", 0) != 0)
+      f_.fail("expert_count", "is not 0: of Granite's hybrids, only those without experts are supported");
+    const auto kv_heads = f_.require<std::vector<std::int32_t>>("attention.head_count_kv");
+    if (kv_heads.size() != static_cast<std::size_t>(layers_))
+      f_.fail("attention.head_count_kv", "has " + std::to_string(kv_heads.size()) + " numbers for " +
+                                             std::to_string(layers_) + " layers");
+    const mixer_spec mamba = mamba2();
+    // llama.cpp stops the program where this is not so.
+    if (mamba.width() != index{2} * d.spec.d_model)
+      f_.fail("ssm.inner_size", "is " + std::to_string(mamba.width()) + ": llama.cpp takes twice " +
+                                    f_.name("embedding_length") + " (" + std::to_string(d.spec.d_model) +
+                                    ") only");
+    for (int l = 0; l < layers_; ++l) {
+      const int count = kv_heads[static_cast<std::size_t>(l)];
+      if (count < 0) f_.fail("attention.head_count_kv", "has a negative number, " + std::to_string(count));
+      add_layer(d, {count > 0 ? attention(count, d.spec.d_model) : mamba});
+      if (count == 0) require_conv_bias(l);
+    }
+    d.residual_scale = factor("residual_scale");
+    if (const auto divisor = factor("logit_scale")) d.logit_scale = 1.0F / *divisor;
+    describe_tensors(file_.tensors(), d);
+    return d;
+  }
+
+  /// Both mixers side by side in every layer (Falcon-H1).
+  gguf_description both_mixers_per_layer() const {
+    gguf_description d = outer_parts();
+    const mixer_spec attending = attention(f_.size("attention.head_count_kv"), d.spec.d_model);
+    const mixer_spec mamba = mamba2();
+    for (int l = 0; l < layers_; ++l) {
+      add_layer(d, {attending, mamba});
+      require_conv_bias(l);
+    }
+    describe_tensors(file_.tensors(), d);
+    return d;
+  }
+
+ private:
+  gguf_description outer_parts() const {
+    const tensor_entry& embedding = file_.tensors().require("token_embd.weight");
+    if (embedding.shape.size() != 2)
+      throw file_error(file_.path(), "tensor 'token_embd.weight'", "must have two dimensions");
+    gguf_description d;
+    d.spec.name = std::filesystem::path(file_.path()).filename().string();
+    d.spec.architecture = file_.require<std::string>("general.architecture");
+    d.spec.d_model = f_.size("embedding_length");
+    d.spec.vocab_size =
+        static_cast<int>(std::min<index>(embedding.shape[0], std::numeric_limits<int>::max()));
+    d.spec.context_length = f_.get<std::int32_t>("context_length", 0);
+    d.norm_eps = f_.positive("attention.layer_norm_rms_epsilon");
+    return d;
+  }
+
+  void add_layer(gguf_description& d, std::vector<mixer_spec> mixers) const {
+    layer_spec layer;
+    layer.mixers = std::move(mixers);
+    layer.d_mlp = f_.size("feed_forward_length");
+    layer.has_mlp = true;
+    d.spec.layers.push_back(std::move(layer));
+  }
+
+  mixer_spec attention(int kv_heads, int d_model) const {
+    mixer_spec m;
+    m.heads = f_.size("attention.head_count");
+    m.kv_heads = kv_heads;
+    f_.require_divides("attention.head_count_kv", m.kv_heads, "attention.head_count", m.heads);
+    if (!file_.find(f_.name("attention.key_length")))
+      f_.require_divides("attention.head_count", m.heads, "embedding_length", d_model);
+    m.d_key = f_.size("attention.key_length", d_model / m.heads);
+    m.d_head = f_.size("attention.value_length", m.d_key);
+    if (m.d_head != m.d_key)
+      f_.fail("attention.value_length", "is " + std::to_string(m.d_head) + ", but keys have " +
+                                            std::to_string(m.d_key) + " channels: llama.cpp wants as many");
+    return m;
+  }
+
+  mixer_spec mamba2() const {
+    const int inner = f_.size("ssm.inner_size");
+    mixer_spec m;
+    m.kind = mixer_kind::mamba2;
+    m.heads = f_.size("ssm.time_step_rank");
+    m.groups = f_.size("ssm.group_count");
+    m.d_state = f_.size("ssm.state_size");
+    f_.require_divides("ssm.group_count", m.groups, "ssm.time_step_rank", m.heads);
+    f_.require_divides("ssm.time_step_rank", m.heads, "ssm.inner_size", inner);
+    m.d_head = inner / m.heads;
+    return m;
+  }
+
+  /// llama.cpp adds the bias without a look whether there is one.
+  void require_conv_bias(int layer) const {
+    file_.tensors().require("blk." + std::to_string(layer) + ".ssm_conv1d.bias");
+  }
+
+  /// 0 stands for no factor, as a missing key does.
+  std::optional<float> factor(const char* key) const {
+    const float value = f_.get<float>(key, 0.0F);
+    if (value == 0.0F) return std::nullopt;
+    if (!(value > 0.0F) || std::isinf(value))
+      f_.fail(key, "must be a positive number, it is " + std::to_string(value));
+    return value;
+  }
+
+  const gguf_file& file_;
+  gguf_fields f_;
+  int layers_;
+};
+
+}  // namespace detail
+
+/// Whether `architecture`, of a GGUF file, is one that describe_hybrid_gguf knows.
+constexpr bool is_hybrid_gguf(std::string_view architecture) {
+  return architecture == "granitehybrid" || architecture == "falcon-h1";
+}
+
+/// Describes a file of Granite 4 H without experts, or of Falcon-H1.
+/// @throws file_error naming the key that is missing or does not fit.
+inline gguf_description describe_hybrid_gguf(const gguf_file& file) {
+  const auto architecture = file.require<std::string>("general.architecture");
+  if (!is_hybrid_gguf(architecture))
+    throw file_error(file.path(), "metadata 'general.architecture'",
+                     detail::in_quotes(architecture) + " is not a hybrid: granitehybrid and falcon-h1 are");
+  const detail::hybrid_metadata metadata(file, architecture);
+  return architecture == "granitehybrid" ? metadata.one_mixer_per_layer() : metadata.both_mixers_per_layer();
+}
+
+}  // namespace iclmech
+
+#endif  // ICLMECH_ADAPTERS_GGUF_HYBRIDS_HPP
