@@ -150,7 +150,8 @@ TEST(gguf_config, signed_and_unsigned_numbers_read_alike) {
 TEST(gguf_config, refuses_architectures_and_lists_the_others) {
   EXPECT_EQ(
       error_of({{"general.architecture", "gpt2"}}),
-      "metadata 'general.architecture': 'gpt2' is not supported: llama, qwen2, gemma3, mamba and mamba2 are");
+      "metadata 'general.architecture': 'gpt2' is not supported: llama, qwen2, gemma3, mamba and mamba2 are, "
+      "and granitehybrid and falcon-h1 by the llama.cpp host");
 }
 
 TEST(gguf_config, refuses_missing_keys) {

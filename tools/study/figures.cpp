@@ -9,10 +9,6 @@ namespace iclmech::cli {
 namespace {
 
 std::string cell(const nlohmann::json& row, const std::string& path) {
-  if (const auto to = path.find(" to "); to != std::string::npos) {
-    const std::string low = cell(row, path.substr(0, to)), high = cell(row, path.substr(to + 4));
-    return low.empty() || low == svg::number(std::nan("")) ? "" : low + " to " + high;
-  }
   const nlohmann::json::json_pointer pointer("/" + path);
   if (!row.contains(pointer)) return "";
   const nlohmann::json& value = row.at(pointer);
@@ -107,7 +103,7 @@ void bars(html_page& page, const report_subject& s, const char* section, const s
 }
 
 void table(html_page& page, const report_subject& s, const char* section, const std::string& caption,
-           const nlohmann::json& rows, const std::vector<std::pair<std::string, std::string>>& columns) {
+           const nlohmann::json& rows, const table_columns& columns) {
   std::vector<std::string> names;
   for (const auto& [title, path] : columns) names.push_back(title);
   std::vector<std::vector<std::string>> cells;
@@ -118,13 +114,16 @@ void table(html_page& page, const report_subject& s, const char* section, const 
   page.table(fmt::format("{}: {}", s.title, caption), names, cells, s.command_of(section));
 }
 
-std::vector<std::pair<std::string, std::string>> with_rates(
-    std::vector<std::pair<std::string, std::string>> first) {
-  for (const auto& [title, field] :
-       {std::pair{"accuracy", "accuracy"}, std::pair{"95 % low", "accuracy_low"},
-        std::pair{"95 % high", "accuracy_high"}, std::pair{"TR ratio", "tr_ratio"},
-        std::pair{"P(answer)", "probability"}})
-    first.emplace_back(title, field);
+void add_interval(table_columns& columns, const std::string& title, const std::string& field) {
+  columns.emplace_back(title, field);
+  columns.emplace_back("95 % low", field + "_low");
+  columns.emplace_back("95 % high", field + "_high");
+}
+
+table_columns with_rates(table_columns first) {
+  add_interval(first, "accuracy", "accuracy");
+  first.emplace_back("TR ratio", "tr_ratio");
+  first.emplace_back("P(answer)", "probability");
   return first;
 }
 
@@ -168,16 +167,14 @@ nlohmann::json agreements(const std::vector<scoring>& scorings, double fraction,
   return rows;
 }
 
-std::vector<std::pair<std::string, std::string>> agreement_columns() {
-  std::vector<std::pair<std::string, std::string>> columns{{"first", "first"}, {"second", "second"}};
+table_columns agreement_columns() {
+  table_columns columns{{"first", "first"}, {"second", "second"}};
   for (const auto& [title, field] : {std::pair<std::string, std::string>{"Jaccard of top sets", "jaccard"},
                                      {"Kendall tau-b", "kendall_tau_b"},
                                      {"Spearman", "spearman"},
                                      {"percentile of first's top in second", "first_in_second"},
-                                     {"of second's top in first", "second_in_first"}}) {
-    columns.emplace_back(title, field);
-    columns.emplace_back("95 %", field + "_low to " + field + "_high");
-  }
+                                     {"of second's top in first", "second_in_first"}})
+    add_interval(columns, title, field);
   return columns;
 }
 

@@ -51,14 +51,18 @@ void bars(html_page& page, const report_subject& s, const char* section, const s
           const nlohmann::json& rows, const char* name,
           const std::vector<std::pair<std::string, const char*>>& series);
 
-/// A table of fields of rows; a field may be a path such as "roles/label", or two, "low to high". The first
-/// names the row.
+/// Titles and the fields of rows that they show; a field may be a path such as "roles/label".
+using table_columns = std::vector<std::pair<std::string, std::string>>;
+
+/// A table of rows; the first column names the row.
 void table(html_page& page, const report_subject& s, const char* section, const std::string& caption,
-           const nlohmann::json& rows, const std::vector<std::pair<std::string, std::string>>& columns);
+           const nlohmann::json& rows, const table_columns& columns);
+
+/// Adds `field` and its interval, `field` + "_low" and "_high".
+void add_interval(table_columns& columns, const std::string& title, const std::string& field);
 
 /// `first` and the columns of `rates`, with P(answer), for `table`.
-std::vector<std::pair<std::string, std::string>> with_rates(
-    std::vector<std::pair<std::string, std::string>> first);
+table_columns with_rates(table_columns first);
 
 /// Scores of all heads, to be compared with others of the same heads.
 struct scoring {
@@ -77,7 +81,7 @@ scoring scoring_of(const std::string& name, const nlohmann::json& heads, const s
 nlohmann::json agreements(const std::vector<scoring>& scorings, double fraction, bool same_prompts);
 
 /// Columns of `agreements` for `table`.
-std::vector<std::pair<std::string, std::string>> agreement_columns();
+table_columns agreement_columns();
 
 }  // namespace iclmech::cli
 

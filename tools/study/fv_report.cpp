@@ -78,13 +78,9 @@ void show_effects(html_page& page, const report_subject& s) {
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& name : effects.at("top").at("all"))
     rows.push_back(rows_with(effects.at("heads"), {{"name", name}})[0]);
-  table(page, s, "effects", "strongest heads", rows,
-        {{"head", "name"},
-         {"mixer", "mixer"},
-         {"layer", "layer"},
-         {"AIE", "aie"},
-         {"95 % low", "aie_low"},
-         {"95 % high", "aie_high"}});
+  table_columns columns{{"head", "name"}, {"mixer", "mixer"}, {"layer", "layer"}};
+  add_interval(columns, "AIE", "aie");
+  table(page, s, "effects", "strongest heads", rows, columns);
   nlohmann::json kinds = nlohmann::json::array();
   for (const auto& [kind, part] : effects.at("by_kind").items()) {
     kinds.push_back(part);

@@ -56,8 +56,8 @@ std::string summary_of(const nlohmann::json& sections, const std::string& name) 
       return percent(accuracy);
     };
     text += fmt::format(
-        " Without demonstrations accuracy is {}; the TR task vector lifts it to {}, the TL task "
-        "vector to {} (random heads: {}, {}), each at its best layer.",
+        " Without demonstrations accuracy is {}; with the TR task vector it is {}, with the TL task "
+        "vector {} (random heads: {}, {}), each at its best layer.",
         percent(steering.at("none").at("accuracy")), best("tr"), best("tl"), best("random like tr"),
         best("random like tl"));
   }

@@ -172,8 +172,7 @@ void show_labels(html_page& page, const report_subject& s) {
 void show_generation(html_page& page, const report_subject& s) {
   if (!s.has("generation")) return;
   const nlohmann::json& part = s.at("generation");
-  std::vector<std::pair<std::string, std::string>> columns{
-      {"query", "query"}, {"answer", "answer"}, {"as it is", "none"}};
+  table_columns columns{{"query", "query"}, {"answer", "answer"}, {"as it is", "none"}};
   for (const char* name : {"tr", "tl"})
     if (part.at("has_answer").contains(name))
       columns.emplace_back(

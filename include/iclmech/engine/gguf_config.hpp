@@ -161,7 +161,9 @@ inline model_config read_gguf_config(const gguf_file& file) {
                            [&type](architecture a) { return to_string(a) == type; });
   else
     throw file_error(file.path(), "metadata 'general.architecture'",
-                     "'" + type + "' is not supported: llama, qwen2, gemma3, mamba and mamba2 are");
+                     "'" + type +
+                         "' is not supported: llama, qwen2, gemma3, mamba and mamba2 are, and granitehybrid "
+                         "and falcon-h1 by the llama.cpp host");
   const tensor_entry& embedding = file.tensors().require("token_embd.weight");
   if (embedding.shape.size() != 2)
     throw file_error(file.path(), "tensor 'token_embd.weight'", "must have two dimensions");
