@@ -6,6 +6,7 @@
 namespace iclmech {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -43,15 +44,52 @@ TEST(html_page, tables_quote_commas_in_their_csv) {
   EXPECT_THAT(html, Not(HasSubstr("no rows")));
 }
 
-TEST(html_page, rows_without_figures_leave_nothing) {
+TEST(html_page, columns_without_figures_leave_nothing) {
   html_page page("t");
-  page.begin_row();
-  page.end_row();
-  EXPECT_THAT(page.html(), Not(HasSubstr("class=row")));
-  page.begin_row();
-  page.figure("caption", "<svg></svg>");
-  page.end_row();
-  EXPECT_THAT(page.html(), HasSubstr("<div class=row><figure>"));
+  page.heading("Empty");
+  page.begin_columns();
+  page.begin_column("a");
+  page.begin_column("b");
+  page.end_columns();
+  EXPECT_THAT(page.html(), AllOf(Not(HasSubstr("<div class")), Not(HasSubstr("Empty"))));
+}
+
+TEST(html_page, one_column_wraps_in_a_row) {
+  html_page page("t");
+  page.begin_columns();
+  page.begin_column("a");
+  page.figure("map", "<svg></svg>");
+  page.end_columns();
+  page.figure("after", "<svg></svg>");
+  EXPECT_THAT(page.html(),
+              HasSubstr("<div class=row><figure><figcaption>a: map</figcaption><svg></svg></figure></div>"
+                        "<figure><figcaption>after</figcaption>"));
+}
+
+// The second column lacks what the first begins with and has something of its own.
+TEST(html_page, columns_stand_side_by_side_by_caption) {
+  html_page page("t");
+  page.begin_columns();
+  page.begin_column("a");
+  page.figure("first", "<i>");
+  page.figure("shared", "<i>");
+  page.begin_column("b");
+  page.figure("shared", "<i>");
+  page.figure("own", "<i>");
+  page.end_columns();
+  const auto cell = [](const std::string& caption) {
+    return "<div><figure><figcaption>" + caption + "</figcaption><i></figure></div>";
+  };
+  const std::string none = "<div></div>";
+  EXPECT_THAT(page.html(),
+              HasSubstr("<div class=columns style=\"--n:2\">" + cell("a: first") + none + cell("a: shared") +
+                        cell("b: shared") + none + cell("b: own") + "</div>"));
+}
+
+TEST(html_page, keeps_numbers_and_their_percent_signs_together) {
+  html_page page("t");
+  page.paragraph("from 5 % to 10 %");
+  EXPECT_THAT(page.html(), HasSubstr("<p>from 5&nbsp;% to 10&nbsp;%</p>"));
 }
 
 TEST(html_page, needs_no_network) { EXPECT_THAT(html_page("t").html(), Not(HasSubstr("http"))); }

@@ -6,8 +6,12 @@
 namespace iclmech {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pointwise;
 
 TEST(svg, text_is_escaped_and_numbers_are_short) {
   EXPECT_EQ(svg::escape("a<b> & \"c\""), "a&lt;b&gt; &amp; &quot;c&quot;");
@@ -54,8 +58,21 @@ TEST(svg, curves_leave_out_what_is_not_a_number) {
 TEST(svg, the_vertical_axis_of_shares_runs_from_0_to_1_and_that_of_values_over_them) {
   const svg::curve line{"a", {0.0, 1.0}, {0.25, 0.5}, {}, {}};
   const auto ticks = [&](svg::vertical_axis axis) { return svg::curves({line}, "layer", "y", axis); };
-  EXPECT_THAT(ticks(svg::vertical_axis::shares), HasSubstr("text-anchor=end>0.75<"));
-  EXPECT_THAT(ticks(svg::vertical_axis::values), HasSubstr("text-anchor=end>0.375<"));
+  EXPECT_THAT(ticks(svg::vertical_axis::shares),
+              AllOf(HasSubstr("text-anchor=end>0<"), HasSubstr("text-anchor=end>1<")));
+  EXPECT_THAT(ticks(svg::vertical_axis::values),
+              AllOf(HasSubstr("text-anchor=end>0.35<"), Not(HasSubstr("text-anchor=end>0<"))));
+}
+
+TEST(svg, ticks_are_round_and_not_too_close) {
+  EXPECT_THAT(svg::detail::ticks(0, 29), ElementsAre(0, 5, 10, 15, 20, 25));
+  EXPECT_THAT(svg::detail::ticks(0, 2, 1), ElementsAre(0, 1, 2));
+  EXPECT_THAT(svg::detail::ticks(0, 2), ElementsAre(0, 0.5, 1, 1.5, 2));
+  EXPECT_THAT(svg::detail::ticks(-0.43, 1), ElementsAre(0, 0.5, 1));
+  EXPECT_THAT(svg::detail::ticks(0.25, 0.5),
+              Pointwise(DoubleEq(), std::vector<double>{0.25, 0.3, 0.35, 0.4, 0.45, 0.5}));
+  EXPECT_THAT(svg::detail::ticks(-2e-9, 1e-9),
+              Pointwise(DoubleEq(), std::vector<double>{-2e-9, -1.5e-9, -1e-9, -5e-10, 0, 5e-10, 1e-9}));
 }
 
 }  // namespace

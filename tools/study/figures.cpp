@@ -22,18 +22,20 @@ std::string percent(double share) { return fmt::format("{:.0f} %", 100.0 * share
 
 void head_maps(html_page& page, const report_subject& s, const char* section, const nlohmann::json& heads,
                const std::string& what, const std::function<double(std::size_t)>& value) {
+  std::string maps, csv = fmt::format("layer,mixer,head,{}\n", what);
   for (const mixer_kind kind : all_mixer_kinds) {
     std::vector<svg::heat_cell> cells;
-    std::string csv = fmt::format("layer,mixer,head,{}\n", what);
     for (std::size_t i = 0; i < heads.size(); ++i) {
       const nlohmann::json& head = heads[i];
       if (head.at("mixer") != std::string(to_string(kind))) continue;
       cells.push_back({head.at("layer"), head.at("head"), head.at("name"), value(i)});
       csv += fmt::format("{},{},{},{}\n", cells.back().layer, to_string(kind), cells.back().head, value(i));
     }
-    page.figure(fmt::format("{}: {}, {}", s.title, what, to_string(kind)),
-                svg::heat_map(cells, s.model.at("layers"), what), csv, s.command_of(section));
+    if (!cells.empty())
+      maps += fmt::format("<p class=scale>{}</p>{}", to_string(kind),
+                          svg::heat_map(cells, s.model.at("layers"), what));
   }
+  page.figure(what, maps, csv, s.command_of(section));
 }
 
 nlohmann::json rows_with(const nlohmann::json& rows,
@@ -74,8 +76,7 @@ void curves(html_page& page, const report_subject& s, const char* section, const
       csv += fmt::format("{},{},{},{},{}\n", c.name, c.x[i], c.y[i],
                          c.low.empty() ? "" : fmt::format("{}", c.low[i]),
                          c.high.empty() ? "" : fmt::format("{}", c.high[i]));
-  page.figure(fmt::format("{}: {}", s.title, caption), svg::curves(lines, x, y, axis), csv,
-              s.command_of(section));
+  page.figure(caption, svg::curves(lines, x, y, axis), csv, s.command_of(section));
 }
 
 void bars(html_page& page, const report_subject& s, const char* section, const std::string& caption,
@@ -99,7 +100,7 @@ void bars(html_page& page, const report_subject& s, const char* section, const s
     csv += '\n';
     drawn.push_back(std::move(bar));
   }
-  page.figure(fmt::format("{}: {}", s.title, caption), svg::bars(names, drawn), csv, s.command_of(section));
+  page.figure(caption, svg::bars(names, drawn), csv, s.command_of(section));
 }
 
 void table(html_page& page, const report_subject& s, const char* section, const std::string& caption,
@@ -111,7 +112,7 @@ void table(html_page& page, const report_subject& s, const char* section, const 
     std::vector<std::string>& line = cells.emplace_back();
     for (const auto& [title, path] : columns) line.push_back(cell(row, path));
   }
-  page.table(fmt::format("{}: {}", s.title, caption), names, cells, s.command_of(section));
+  page.table(caption, names, cells, s.command_of(section));
 }
 
 void add_interval(table_columns& columns, const std::string& title, const std::string& field) {

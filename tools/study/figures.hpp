@@ -17,7 +17,6 @@ namespace iclmech::cli {
 struct report_subject {
   const nlohmann::json& model;     ///< name, architecture, layers, ...
   const nlohmann::json& sections;  ///< by name
-  std::string title;               ///< "llama, contextual-2"
   std::string command;             ///< the study of this model and task, up to " --sections"
 
   bool has(const char* section) const { return sections.contains(section); }
@@ -27,7 +26,7 @@ struct report_subject {
 
 std::string percent(double share);
 
-/// Heat maps of `value` of each head in `rows`, one for each mixer kind.
+/// Heat maps of `value` of each head in `rows`, one for each mixer kind, in one figure.
 void head_maps(html_page& page, const report_subject& s, const char* section, const nlohmann::json& heads,
                const std::string& what, const std::function<double(std::size_t)>& value);
 

@@ -42,12 +42,15 @@ std::string summary_of(const nlohmann::json& sections, const std::string& name) 
     for (const auto& row : part.at("rows"))
       if (row.at("set") == "all" && (best == nullptr || row.at("accuracy") > best->at("accuracy")))
         best = &row;
-    if (best != nullptr)
-      text += fmt::format(" Steering prompts without demonstrations takes accuracy from {} to {} ({}).",
-                          percent(part.at("none").at("accuracy")), percent(best->at("accuracy")),
+    const std::string none = percent(part.at("none").at("accuracy"));
+    if (best != nullptr && best->at("accuracy") > part.at("none").at("accuracy"))
+      text += fmt::format(" Steering takes prompts without demonstrations from {} to {} ({}).", none,
+                          percent(best->at("accuracy")),
                           best->at("at") == "stream"
                               ? fmt::format("vector at layer {}", best->at("layer").get<int>())
                               : std::string("mean outputs at the heads"));
+    else
+      text += fmt::format(" Steering does not lift prompts without demonstrations above {}.", none);
   }
   return text;
 }

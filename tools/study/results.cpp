@@ -92,29 +92,36 @@ void study_results::write(const report_kind& report) const {
   page.command(command_of(options, kind, options.models, options.tasks) +
                (options.sections.empty() ? "" : " --sections " + joined(options.sections, ",")));
 
+  std::map<std::string, std::vector<report_subject>> by_task;
+  for (const auto& model : models)
+    for (const auto& [task, sections] : model.at("tasks").items())
+      by_task[task].push_back({model.at("spec"), sections,
+                               command_of(options, kind, {model.at("model").get<std::string>()}, {task})});
   for (const page_section& part : report.sections) {
     page.heading(part.heading);
-    for (const auto& model : models)
-      for (const auto& [task, sections] : model.at("tasks").items()) {
-        const report_subject s{model.at("spec"), sections,
-                               fmt::format("{}, {}", model.at("spec").at("name").get<std::string>(), task),
-                               command_of(options, kind, {model.at("model").get<std::string>()}, {task})};
-        page.begin_row();
+    for (const auto& [task, subjects] : by_task) {
+      page.begin_columns();
+      for (const report_subject& s : subjects) {
+        page.begin_column(fmt::format("{}, {}", s.model.at("name").get<std::string>(), task));
         part.show(page, s);
-        page.end_row();
       }
+      page.end_columns();
+    }
   }
   if (options.tasks.size() > 1) {
     page.heading("Agreement between tasks");
+    auto columns = agreement_columns();
+    columns.insert(columns.begin(), {"score", "score"});
+    page.begin_columns();
     for (const auto& model : models) {
+      page.begin_column(model.at("spec").at("name").get<std::string>());
       const report_subject s{
-          model.at("spec"), model.at("tasks"), model.at("spec").at("name").get<std::string>(),
+          model.at("spec"), model.at("tasks"),
           command_of(options, kind, {model.at("model").get<std::string>()}, options.tasks)};
-      auto columns = agreement_columns();
-      columns.insert(columns.begin(), {"score", "score"});
       table(page, s, kind == "fv" ? "effects" : "scores", "agreement between tasks",
             model.at("between_tasks"), columns);
     }
+    page.end_columns();
   }
   page.heading("What this was made from");
   std::vector<std::vector<std::string>> rows;

@@ -1,10 +1,11 @@
 #ifndef ICLMECH_REPORT_HTML_PAGE_HPP
 #define ICLMECH_REPORT_HTML_PAGE_HPP
-// One self-contained HTML page: headings, text, figures side by side, tables that sort. No network, light and
-// dark, for screens of any width and for paper.
+// One self-contained HTML page: headings, text, figures of several subjects side by side, tables that sort.
+// No network, light and dark, for screens of any width and for paper.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,16 +22,26 @@ class html_page {
 
   /// A heading, which the list of contents names too. It shows when something follows it.
   void heading(std::string_view text) { heading_ = text; }
-  void paragraph(std::string_view text) { add("<p>" + svg::escape(text) + "</p>"); }
+  void paragraph(std::string_view text) { place(text, "<p>" + percent_kept(svg::escape(text)) + "</p>"); }
 
   /// A command to run.
   void command(std::string_view text) { add("<pre>" + svg::escape(text) + "</pre>"); }
 
-  /// Figures in a row that wraps on narrow screens.
-  void begin_row() { row_ = row_state::wanted; }
-  void end_row() {
-    if (row_ == row_state::open) body_ += "</div>";
-    row_ = row_state::none;
+  /// Several subjects, a column each: what has the same caption stands in one line. The only subject's
+  /// figures, and all on narrow screens, follow each other.
+  void begin_columns() { columns_.clear(), lines_.clear(); }
+  /// `title` says whose figures follow; it goes before their captions.
+  void begin_column(std::string title) { columns_.push_back(std::move(title)); }
+  void end_columns() {
+    std::string content;
+    for (const aligned_line& l : lines_)
+      for (const std::string& cell : l.cells)
+        content += columns_.size() > 1 ? "<div>" + cell + "</div>" : cell;
+    const std::string layout = columns_.size() > 1
+                                   ? fmt::format("<div class=columns style=\"--n:{}\">", columns_.size())
+                                   : "<div class=row>";
+    columns_.clear();
+    if (!content.empty()) add(layout + content + "</div>");
   }
 
   /// A figure with a caption; nothing if the figure is empty. `csv` becomes a link that saves it, `command`
@@ -38,8 +49,9 @@ class html_page {
   void figure(std::string_view caption, const std::string& picture, std::string_view csv = {},
               std::string_view command = {}) {
     if (picture.empty()) return;
-    add(fmt::format("<figure><figcaption>{}</figcaption>{}{}</figure>", svg::escape(caption), picture,
-                    links(csv, command)));
+    const std::string subject = columns_.empty() ? "" : svg::escape(columns_.back()) + ": ";
+    place(caption, fmt::format("<figure><figcaption>{}{}</figcaption>{}{}</figure>", subject,
+                               svg::escape(caption), picture, links(csv, command)));
   }
 
   /// A table; its columns sort when their heads are pressed. Nothing without rows.
@@ -75,7 +87,20 @@ class html_page {
   }
 
  private:
-  enum class row_state : unsigned char { none, wanted, open };
+  /// What stands side by side in all columns.
+  struct aligned_line {
+    std::string caption;
+    std::vector<std::string> cells;  ///< one per column
+  };
+
+  void place(std::string_view caption, const std::string& content) {
+    if (columns_.empty()) return add(content);
+    auto here = std::find_if(lines_.begin(), lines_.end(),
+                             [&](const aligned_line& l) { return l.caption == caption; });
+    if (here == lines_.end()) here = lines_.insert(here, {std::string(caption), {}});
+    for (aligned_line& l : lines_) l.cells.resize(columns_.size());
+    here->cells.back() += content;
+  }
 
   void add(const std::string& content) {
     if (!heading_.empty()) {
@@ -83,11 +108,13 @@ class html_page {
       body_ += fmt::format("<h2 id=h{}>{}</h2>", headings_++, svg::escape(heading_));
       heading_.clear();
     }
-    if (row_ == row_state::wanted) {
-      body_ += "<div class=row>";
-      row_ = row_state::open;
-    }
     body_ += content;
+  }
+
+  /// Keeps a number and its percent sign on one line.
+  static std::string percent_kept(std::string text) {
+    for (std::size_t at = 0; (at = text.find(" %", at)) != std::string::npos;) text.replace(at, 1, "&nbsp;");
+    return text;
   }
 
   static std::string links(std::string_view csv, std::string_view command) {
@@ -114,10 +141,14 @@ body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,s
 main{max-width:1180px;margin:0 auto;padding:1rem}
 h1{font-size:1.5rem;margin:.5rem 0}
 h2{font-size:1.2rem;margin-top:2.4rem;border-top:1px solid var(--line);padding-top:1rem}
-h3{font-size:1rem;margin:1.2rem 0 .5rem}
 p{max-width:75ch}
 nav{display:flex;flex-wrap:wrap;gap:.3rem 1rem;font-size:.9rem;margin:.6rem 0 1rem}
 .row{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,330px),1fr));gap:1.4rem;align-items:start}
+main:has(.columns){max-width:1700px}
+.columns{display:grid;grid-template-columns:repeat(var(--n),minmax(280px,1fr));gap:0 1.4rem;align-items:start;
+overflow-x:auto}
+.columns>div{min-width:0}
+@media(max-width:640px){.columns{display:block}}
 figure{margin:0 0 1.2rem;min-width:0}
 figure:has(table){grid-column:1/-1}
 figcaption{font-size:.9rem;font-weight:600;margin-bottom:.3rem}
@@ -150,6 +181,7 @@ polygon{opacity:.15}
 #tip{position:fixed;bottom:.6rem;left:50%;transform:translateX(-50%);margin:0;padding:.25rem .7rem;
 background:var(--ink);color:var(--paper);border-radius:4px;font-size:.9rem;max-width:94vw}
 @media print{main{max-width:none}figure{break-inside:avoid}.wide{max-height:none;overflow:visible}
+.columns{grid-template-columns:repeat(var(--n),minmax(0,1fr));overflow:visible}
 nav,figure>a,details,#tip{display:none}}
 )";
 
@@ -171,8 +203,9 @@ tip.hidden=!t||!e.target.closest('svg');if(t)tip.textContent=t.textContent});
   std::string title_;
   std::string contents_;
   std::string body_;
-  std::string heading_;  // waits for content
-  row_state row_ = row_state::none;
+  std::string heading_;               // waits for content
+  std::vector<std::string> columns_;  // titles; empty outside of columns
+  std::vector<aligned_line> lines_;
   int headings_ = 0;
 };
 

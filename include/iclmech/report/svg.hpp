@@ -69,6 +69,19 @@ inline std::string upright(double x, double y, std::string_view what) {
                      x, y, escape(what));
 }
 
+/// Round numbers from `low` to `high`, at most seven, and no closer than `least`.
+inline std::vector<double> ticks(double low, double high, double least = 0.0) {
+  const double rough = std::max((high - low) / 6, least),
+               power = std::pow(10.0, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (const double factor : {5.0, 2.0, 1.0})
+    if (factor * power >= rough * (1 - 1e-9)) step = factor * power;
+  std::vector<double> out;
+  for (double k = std::ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k)
+    out.push_back(k * step + 0.0);
+  return out;
+}
+
 /// One coloured square and a name for each series, in rows that fit the width; returns the height.
 inline double legend(std::string& out, const std::vector<std::string>& names, double left, double top) {
   double x = left, y = top;
@@ -203,13 +216,16 @@ inline std::string curves(const std::vector<curve>& lines, std::string_view x_na
   const auto px = [&](double x) { return left + (x - x0) / (x1 - x0) * (w - left - right); };
   const auto py = [&](double y) { return h - bottom - (y - y0) / (y1 - y0) * (h - top - bottom); };
   std::string body;
-  for (int tick = 0; tick <= 4; ++tick) {
-    const double y = y0 + (y1 - y0) * tick / 4, x = x0 + (x1 - x0) * tick / 4;
+  for (const double y : detail::ticks(y0, y1)) {
     body += fmt::format("<line class=grid x1={:.1f} x2={:.1f} y1={:.1f} y2={:.1f} />", left, w - right, py(y),
                         py(y));
     body += detail::text(left - 5, py(y) + 4, "end", number(y));
-    body += detail::text(px(x), h - bottom + 15, tick == 4 ? "end" : "middle", number(x));
   }
+  const bool whole = std::all_of(lines.begin(), lines.end(), [](const curve& c) {
+    return std::all_of(c.x.begin(), c.x.end(), [](double x) { return x == std::round(x); });
+  });
+  for (const double x : detail::ticks(x0, x1, whole ? 1.0 : 0.0))
+    body += detail::text(px(x), h - bottom + 15, "middle", number(x));
   std::vector<std::string> names;
   for (std::size_t s = 0; s < lines.size(); ++s) {
     const curve& c = lines[s];
