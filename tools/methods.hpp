@@ -20,8 +20,7 @@ namespace iclmech::cli {
 // ---- What a run shows (observe_methods.cpp)
 
 prediction_result answers(any_host& host, std::span<const labelled_prompt> prompts, piecework& work);
-/// `how.batch` is set by the way through the prompts.
-head_scores scores(any_host& host, std::span<const labelled_prompt> prompts, score_options how,
+head_scores scores(any_host& host, std::span<const labelled_prompt> prompts, const score_options& how,
                    piecework& work);
 layer_geometry geometry(any_host& host, std::span<const labelled_prompt> prompts,
                         std::span<const head_selection> selections, piecework& work);

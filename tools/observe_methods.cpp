@@ -28,12 +28,11 @@ prediction_result answers(any_host& host, std::span<const labelled_prompt> promp
                 });
 }
 
-head_scores scores(any_host& host, std::span<const labelled_prompt> prompts, score_options how,
+head_scores scores(any_host& host, std::span<const labelled_prompt> prompts, const score_options& how,
                    piecework& work) {
-  how.batch = batch;
   head_scores empty;
   empty.heads = head_map<write_scores>(host.spec());
-  return gather(work, "scores", prompts.size(), batch, needed::anywhere, empty,
+  return gather(work, "scores", prompts.size(), how.batch, needed::anywhere, empty,
                 [&](std::size_t first, std::size_t count) {
                   return score_heads(host, prompts.subspan(first, count), how);
                 });
