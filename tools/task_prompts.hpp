@@ -2,6 +2,10 @@
 #define ICLMECH_TOOLS_TASK_PROMPTS_HPP
 // A task's episodes in the tokens of a model.
 
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <set>
 #include <string>
 
 #include "iclmech/io/tokenizer.hpp"
@@ -18,6 +22,7 @@ class task_prompts {
       : words_(load_tokenizer(find_model(model))), task_(find_any_task(options.task)), options_(options) {
     encode_.bos = words_.adds_bos();
     encode_.context_length = static_cast<std::size_t>(spec.context_length);
+    say_if_fewer();
   }
 
   const task& source() const { return task_; }
@@ -39,6 +44,15 @@ class task_prompts {
   std::size_t count(const episode_sampler& from) const { return std::min(options_.prompts, from.queries()); }
 
  private:
+  /// Says once of each task that it has fewer queries than were asked for.
+  void say_if_fewer() const {
+    static std::set<std::string> said;
+    const std::size_t queries = sampler(options_.demonstrations).queries();
+    if (queries < options_.prompts && said.insert(options_.task).second)
+      fmt::print(stderr, "note: task '{}' has {} queries, which is fewer than --count {}: all are taken\n",
+                 options_.task, queries, options_.prompts);
+  }
+
   tokenizer words_;
   task task_;
   prompt_options options_;
