@@ -53,13 +53,43 @@ def main():
             date = json.loads((run / "out/parts/study.json").read_text())["date"]
             return text.replace(date, "DATE").replace(date.replace(":", "%3A"), "DATE")  # in CSV links
 
+        # What is not finished is not lost for a forgotten --resume, nor is what others keep in such a folder.
+        problems = []
+
+        def refused_with(what, *arguments, code=2):
+            run = subprocess.run([program, *arguments], cwd=broken, capture_output=True, text=True)
+            if run.returncode != code or what not in run.stderr:
+                problems.append(f"{' '.join(arguments)}: exit {run.returncode}, {run.stderr.strip()!r}")
+
+        identity = broken / "out/parts/study.json"
+        finished = identity.read_text()
+        identity.write_text(json.dumps({**json.loads(finished), "finished": False}))
+        refused_with("not finished: go on with it by --resume", *STUDY)
+        identity.write_text(finished)
+        refused_with("holds a study tsla", "study", "fv", *STUDY[2:])
+        (broken / "foreign/parts").mkdir(parents=True)
+        (broken / "foreign/parts/mine.txt").write_text("mine")
+        refused_with("no study has kept", *STUDY[:-1], "foreign")
+        refused_with("named twice", "study", "tsla", "llama", "llama", *STUDY[4:])
+        refused_with("--out /proc/nope", "tsla", "llama", "--task", "category", "--out", "/proc/nope")
+        (broken / "out/parts/mine.txt").write_text("mine")
+        before = sorted(p.name for p in (broken / "out/parts").iterdir())
+        again = subprocess.run([program, *STUDY, "--resume"], cwd=broken, stdout=subprocess.DEVNULL)
+        if again.returncode != 0 or sorted(p.name for p in (broken / "out/parts").iterdir()) != before:
+            problems.append("a finished study cannot be resumed")
+        for problem in problems:
+            print("PROBLEM:", problem)
+
         different = [name for name in RESULTS if contents(whole, name) != contents(broken, name)]
         print(f"{killed} kills in a study of {duration:.1f} s; different files: {different or 'none'}")
 
         changed = subprocess.run([program, *STUDY, "--seed", "7", "--resume"], cwd=broken, capture_output=True, text=True)
         refused = changed.returncode == 2 and "seed: 0 before, 7 now" in changed.stderr
         print(f"another seed: {changed.stderr.strip()}")
-        return 0 if not different and refused else 1
+        anew = subprocess.run([program, *STUDY], cwd=broken, stdout=subprocess.DEVNULL)
+        kept = (broken / "out/parts/mine.txt").exists()
+        print(f"a new study after a finished one: exit {anew.returncode}, other files {'kept' if kept else 'LOST'}")
+        return 0 if not different and refused and not problems and anew.returncode == 0 and kept else 1
 
 
 if __name__ == "__main__":

@@ -39,21 +39,22 @@ void print_strongest(const model_spec& spec, const indirect_effect_result& effec
 }
 
 void aie(const effect_options& options) {
+  prepare_output(options.out);
   any_host host = open_host(options.model);
   const effect_prompts prompts =
       effect_prompts_of(options.model.model, host.spec(), options.prompts, options.corrupted);
   piecework work("sweeping");
   const measured_effects m = effects(host, prompts, work);
   print_strongest(host.spec(), m.effects);
-  write_results(
-      options.out, "aie",
-      with_identity(to_json(m.effects), identity(options.model, options.prompts, host.spec(), "aie")),
-      to_csv(m.effects));
+  write_results(options.out, "aie",
+                with_identity(to_json(m.effects), identity(options.model, options.prompts, host.spec())),
+                to_csv(m.effects));
 }
 
 void steer_command(const effect_options& options) {
   if (options.prompts.task.empty())
     throw argument_error("steer needs --task: its prompts without demonstrations are drawn from it");
+  prepare_output(options.out);
   any_host host = open_host(options.model);
   const effect_prompts prompts =
       effect_prompts_of(options.model.model, host.spec(), options.prompts, options.corrupted);
@@ -72,10 +73,9 @@ void steer_command(const effect_options& options) {
   for (const steering_outcome& o : outcomes)
     fmt::print("{:<8} {:5} {:8.2f}  {:8.3f}  {:8.3f}  {:9.4f}\n", o.name, o.layer, o.strength,
                o.summary.accuracy, o.summary.tr_ratio, o.probability);
-  write_results(
-      options.out, "steering",
-      with_identity(to_json(outcomes), identity(options.model, options.prompts, host.spec(), "steer")),
-      to_csv(outcomes));
+  write_results(options.out, "steering",
+                with_identity(to_json(outcomes), identity(options.model, options.prompts, host.spec())),
+                to_csv(outcomes));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "iclmech/overlap.hpp"
 #include "methods.hpp"
+#include "output.hpp"
 
 namespace iclmech::cli {
 namespace {
@@ -24,7 +25,12 @@ std::vector<double> column(const head_map<write_scores>& heads, double write_sco
 std::vector<head_id> listed_heads(const model_spec& spec, const std::string& list) {
   std::vector<head_id> heads;
   std::istringstream text(list);
-  for (std::string name; std::getline(text, name, '+');) heads.push_back(spec.parse_head(name));
+  for (std::string name; std::getline(text, name, '+');) {
+    heads.push_back(spec.parse_head(name));
+    if (std::find(heads.begin(), heads.end() - 1, heads.back()) != heads.end() - 1)
+      throw argument_error(fmt::format("'{}' names {} twice", list, name));
+  }
+  if (heads.empty()) throw argument_error("a set of heads has no name: write for example tr,L5H3+L7H0");
   return heads;
 }
 
@@ -76,9 +82,8 @@ std::vector<head_selection> head_sets(any_host& host, const model_options& model
   return sets;
 }
 
-result_identity identity(const model_options& model, const prompt_options& prompts, const model_spec& spec,
-                         const std::string& command) {
-  return {model.model, spec.architecture, source_name(prompts), prompts.seed, command};
+result_identity identity(const model_options& model, const prompt_options& prompts, const model_spec& spec) {
+  return {model.model, spec.architecture, source_name(prompts), prompts.seed, command_line()};
 }
 
 void print_top(const model_spec& spec, const char* name, const head_map<write_scores>& heads,

@@ -18,8 +18,7 @@ std::vector<head_selection> head_sets(any_host& host, const model_options& model
                                       const std::vector<labelled_prompt>& prompts, const std::string& names,
                                       double fraction);
 
-result_identity identity(const model_options& model, const prompt_options& prompts, const model_spec& spec,
-                         const std::string& command);
+result_identity identity(const model_options& model, const prompt_options& prompts, const model_spec& spec);
 
 /// Prints the five heads with the largest value of one score.
 void print_top(const model_spec& spec, const char* name, const head_map<write_scores>& heads,

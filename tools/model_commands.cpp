@@ -11,6 +11,7 @@
 #include "iclmech/io/tokenizer.hpp"
 #include "iclmech/task/bundled_models.hpp"
 #include "open_host.hpp"
+#include "output.hpp"
 
 namespace iclmech::cli {
 namespace {
@@ -90,6 +91,7 @@ std::vector<index> positions_of(const std::string& text, std::size_t length) {
 }
 
 void trace(const trace_options& options) {
+  prepare_output(options.out);
   any_host host = open_host(options.model);
   const std::vector<token_sequence> prompt{options.ids};
   activation_recorder recorder(options.hook_names.empty() ? std::vector<hook_place>{}
@@ -97,7 +99,6 @@ void trace(const trace_options& options) {
                                0, positions_of(options.state_positions, options.ids.size()));
   const row_matrix logits = host.run(prompt, recorder, logit_rows::all);
   const std::filesystem::path out(options.out);
-  std::filesystem::create_directories(out);
   write_npy(out / "logits.npy", logits);
   std::size_t count = 1;
   for (const auto& [name, value] : recorder.take()) {

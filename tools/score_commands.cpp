@@ -20,11 +20,12 @@ struct tsla_options {
 };
 
 void tsla(const tsla_options& options) {
+  prepare_output(options.out);
   any_host host = open_host(options.model);
   const auto prompts = labelled_prompts(options.model.model, host.spec(), options.prompts);
   piecework work("scoring");
   const head_scores result = scores(host, prompts, {.components = true}, work);
-  const result_identity id = identity(options.model, options.prompts, host.spec(), "tsla");
+  const result_identity id = identity(options.model, options.prompts, host.spec());
   for (const std::string& note : result.notes) fmt::print("note: {}\n", note);
   fmt::print("{} prompts, accuracy {:.3f}, TR ratio {:.3f}\n", prompts.size(), result.accuracy,
              result.tr_ratio);
@@ -44,6 +45,7 @@ struct ablate_options {
 };
 
 void ablate(const ablate_options& options) {
+  prepare_output(options.out);
   any_host host = open_host(options.model);
   const auto prompts = labelled_prompts(options.model.model, host.spec(), options.prompts);
   const std::vector<head_selection> sets =
@@ -59,7 +61,7 @@ void ablate(const ablate_options& options) {
   if (how.kind != ablation_kind::zero) drawn = outputs(host, prompts, work);
   const auto outcomes = ablated(host, prompts, sets, how, drawn, work);
   nlohmann::json result =
-      with_identity(to_json(outcomes), identity(options.model, options.prompts, host.spec(), "ablate"));
+      with_identity(to_json(outcomes), identity(options.model, options.prompts, host.spec()));
   result["kind"] = options.kind;
   result["positions"] = options.positions;
   for (const head_selection& s : sets)

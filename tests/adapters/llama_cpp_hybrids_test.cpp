@@ -334,8 +334,11 @@ TEST_F(metadata_of_hybrid, is_refused_where_llama_cpp_would_stop_the_program) {
 
 TEST_F(metadata_of_hybrid, needs_factors_that_are_positive_numbers) {
   for (const float value : {-1.0F, std::numeric_limits<float>::infinity(), NAN}) {
-    reals_["residual_scale"] = value;
-    expect_complaint("granitehybrid.residual_scale", "must be a positive number");
+    for (const char* key : {"residual_scale", "embedding_scale", "attention.scale", "rope.freq_base"}) {
+      reals_[key] = value;
+      expect_complaint(std::string("granitehybrid.") + key, "must be a positive number");
+      reals_.erase(key);
+    }
   }
   reals_["residual_scale"] = 0.0F;
   EXPECT_FALSE(describe().residual_scale.has_value());

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "adapters/llama_cpp_hosts.hpp"
 #include "iclmech/sweep.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/tokenizer_goldens.hpp"
 
 namespace iclmech {
@@ -222,6 +225,45 @@ TEST(llama_cpp, refuses_a_node_of_another_shape) {
     FAIL() << "a node of d_mlp numbers was taken for one of d_model";
   } catch (const unsupported_error& e) {
     EXPECT_THAT(e.what(), HasSubstr("node ffn_swiglu-0, taken for blocks.0.hook_mlp_out"));
+  }
+}
+
+/// A tiny model's file with another number for `key`.
+std::string with_number(const test::temporary_folder& folder, const char* model, const std::string& key,
+                        std::uint32_t number) {
+  std::ifstream in(tiny_gguf(model), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::size_t at = bytes.find(key);
+  if (at == std::string::npos) throw std::runtime_error("no " + key);
+  std::memcpy(bytes.data() + at + key.size() + sizeof(std::uint32_t), &number,
+              sizeof number);  // after the type
+  return folder.write("changed.gguf", bytes);
+}
+
+TEST(llama_cpp, makes_room_for_prompts_beyond_the_first_context) {
+  const test::temporary_folder folder;
+  const std::string file = with_number(folder, "llama", "llama.context_length", 4096);
+  llama_cpp_host host(file);
+  any_host reference = test::file_host(file);
+  EXPECT_EQ(host.spec().context_length, 4096);
+  no_hooks none;
+  const std::vector<token_sequence> brief{test::some_tokens(host.spec(), 9, 1)};
+  const row_matrix before = host.run(brief, none);
+  const std::vector<token_sequence> longer{test::some_tokens(host.spec(), 2500, 2)};
+  EXPECT_LE(distance(host.run(longer, none), reference.run(longer, none)), llama_cpp_parity);
+  EXPECT_EQ(distance(host.run(brief, none), before), 0.0F);
+  const std::vector<token_sequence> beyond{test::some_tokens(host.spec(), 4097, 3)};
+  EXPECT_THROW(host.run(beyond, none), argument_error);
+}
+
+TEST(llama_cpp, refuses_more_layers_than_llama_cpp_takes) {
+  const test::temporary_folder folder;
+  const std::string file = with_number(folder, "llama", "llama.block_count", 513);
+  try {
+    llama_cpp_host host(file);
+    FAIL() << "513 layers were taken";
+  } catch (const unsupported_error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("513 layers, llama.cpp takes at most 512"));
   }
 }
 

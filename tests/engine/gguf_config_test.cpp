@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <variant>
@@ -175,7 +177,21 @@ TEST(gguf_config, refuses_sizes_that_no_model_has) {
   EXPECT_EQ(error_of(with(gemma(), "gemma3.attention.sliding_window_pattern", 0U)),
             "metadata 'gemma3.attention.sliding_window_pattern': must be positive, it is 0");
   EXPECT_EQ(error_of(with(llama(), "llama.attention.layer_norm_rms_epsilon", 0.0F)),
-            "metadata 'llama.attention.layer_norm_rms_epsilon': must be positive, it is 0.000000");
+            "metadata 'llama.attention.layer_norm_rms_epsilon': must be a positive number, it is 0.000000");
+}
+
+TEST(gguf_config, refuses_factors_that_are_no_positive_numbers) {
+  constexpr float endless = std::numeric_limits<float>::infinity();
+  for (const float value : {-1.0F, endless, -endless, std::nanf("")}) {
+    const auto complaint = [value](const std::string& key) {
+      return "metadata '" + key + "': must be a positive number, it is " + std::to_string(value);
+    };
+    for (const std::string key : {"llama.attention.layer_norm_rms_epsilon", "llama.rope.freq_base"})
+      EXPECT_EQ(error_of(with(llama(), key, value)), complaint(key));
+    for (const std::string key : {"gemma3.final_logit_softcapping", "gemma3.rope.freq_base_swa"})
+      EXPECT_EQ(error_of(with(gemma(), key, value)), complaint(key));
+  }
+  EXPECT_EQ(error_of(with(gemma(), "gemma3.final_logit_softcapping", 0.0F)), "no error");
 }
 
 TEST(gguf_config, refuses_sizes_that_contradict_each_other) {

@@ -32,8 +32,14 @@ TEST(svg, a_heat_map_has_a_cell_for_each_head_that_says_its_value) {
 TEST(svg, negative_values_make_the_scale_diverge) {
   const std::string map = svg::heat_map({{0, 0, "L0H0", -2.0}, {0, 1, "L0H1", 1.0}}, 1, "AIE");
   EXPECT_THAT(map, HasSubstr("</i> -2 to 2</p>"));
-  EXPECT_THAT(map, HasSubstr("#08306b"));  // -2: the darkest blue
-  EXPECT_THAT(map, HasSubstr("#ef8a62"));  // +1: half way to red
+  EXPECT_THAT(map, HasSubstr("#b2182b"));  // -2: the darkest red
+  EXPECT_THAT(map, HasSubstr("#4292c6"));  // +1: half way to dark blue
+}
+
+TEST(svg, numbers_have_no_exponent_where_they_can_be_read_without) {
+  EXPECT_EQ(svg::number(999.6), "1e+03");
+  EXPECT_EQ(svg::number(-1234.5), "-1234");
+  EXPECT_EQ(svg::number(2e6), "2e+06");
 }
 
 TEST(svg, bars_are_as_long_as_their_shares_and_never_leave_the_picture) {

@@ -103,6 +103,11 @@ void bars(html_page& page, const report_subject& s, const char* section, const s
   page.figure(caption, svg::bars(names, drawn), csv, s.command_of(section));
 }
 
+void notes(html_page& page, const report_subject& s, const char* section) {
+  for (const auto& note : s.at(section).value("notes", nlohmann::json::array()))
+    page.paragraph(note.get<std::string>());
+}
+
 void table(html_page& page, const report_subject& s, const char* section, const std::string& caption,
            const nlohmann::json& rows, const table_columns& columns) {
   std::vector<std::string> names;

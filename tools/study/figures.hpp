@@ -50,6 +50,9 @@ void bars(html_page& page, const report_subject& s, const char* section, const s
           const nlohmann::json& rows, const char* name,
           const std::vector<std::pair<std::string, const char*>>& series);
 
+/// What a section says it could not measure, and why.
+void notes(html_page& page, const report_subject& s, const char* section);
+
 /// Titles and the fields of rows that they show; a field may be a path such as "roles/label".
 using table_columns = std::vector<std::pair<std::string, std::string>>;
 

@@ -99,6 +99,7 @@ void show_effects(html_page& page, const report_subject& s) {
 
 void show_shots(html_page& page, const report_subject& s) {
   if (!s.has("shots")) return;
+  notes(page, s, "shots");
   const nlohmann::json& rows = s.at("shots").at("rows");
   curves(
       page, s, "shots", "by number of demonstrations",
@@ -109,6 +110,7 @@ void show_shots(html_page& page, const report_subject& s) {
 
 void show_noise(html_page& page, const report_subject& s) {
   if (s.has("noise")) {
+    notes(page, s, "noise");
     const nlohmann::json& rows = s.at("noise").at("rows");
     std::vector<svg::curve> lines;
     for (const char* labels :
@@ -120,7 +122,8 @@ void show_noise(html_page& page, const report_subject& s) {
     table(page, s, "noise", "label randomization", rows,
           with_rates({{"demonstrations", "shots"}, {"labels", "labels"}}));
   }
-  if (s.has("flips") && !s.at("flips").at("rows").empty()) {
+  if (s.has("flips")) {
+    notes(page, s, "flips");
     const nlohmann::json& rows = s.at("flips").at("rows");
     curves(page, s, "flips", "labels exchanged consistently",
            {curve_of("answers as shown", rows, "shots", "accuracy", true),

@@ -42,15 +42,15 @@ std::string differences_of(const nlohmann::json& before, const nlohmann::json& n
 part_store::part_store(const std::filesystem::path& out, nlohmann::json identity, bool resume)
     : folder_(out / "parts"), identity_(std::move(identity)) {
   const std::filesystem::path file = folder_ / "study.json";
-  if (!resume) {
-    std::filesystem::remove_all(folder_);
+  if (resume && !std::filesystem::exists(file))
+    fmt::print(stderr, "note: {} holds no study to go on with, so this one begins\n", out.string());
+  if (!resume || !std::filesystem::exists(file)) {
+    make_way(out);
     std::filesystem::create_directories(folder_);
     identity_["date"] = iclmech::detail::utc_now();
     write_identity();
     return;
   }
-  if (!std::filesystem::exists(file))
-    throw argument_error(fmt::format("{} holds no study to go on with: leave --resume out", out.string()));
   nlohmann::json before = read_json_file(file.string());
   const std::string differences = differences_of(before, identity_);
   if (!differences.empty())
@@ -59,6 +59,29 @@ part_store::part_store(const std::filesystem::path& out, nlohmann::json identity
                     "made from, or start another in a new folder",
                     out.string(), differences));
   identity_ = std::move(before);
+}
+
+void part_store::make_way(const std::filesystem::path& out) const {
+  if (!std::filesystem::exists(folder_) || std::filesystem::is_empty(folder_)) return;
+  const std::filesystem::path file = folder_ / "study.json";
+  if (!std::filesystem::exists(file))
+    throw argument_error(fmt::format("{} holds files that no study has kept: choose another folder for --out",
+                                     folder_.string()));
+  const nlohmann::json before = read_json_file(file.string());
+  const std::string kind = before.value("study", std::string());
+  if (kind != identity_.at("study"))
+    throw argument_error(
+        fmt::format("{} holds a study {}: choose another folder for --out", out.string(), kind));
+  if (!before.value("finished", false))
+    throw argument_error(
+        fmt::format("{} holds a study that is not finished: go on with it by --resume, choose another folder "
+                    "for --out, or remove {} to give it up",
+                    out.string(), folder_.string()));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    const std::filesystem::path name = entry.path().extension();
+    if (entry.is_regular_file() && (name == ".json" || name == ".cbor"))
+      std::filesystem::remove(entry.path());
+  }
 }
 
 void part_store::decide(const std::string& name, const nlohmann::json& value) {
@@ -77,7 +100,11 @@ part_store part_store::joined(const std::filesystem::path& out, nlohmann::json i
 std::optional<nlohmann::json> part_store::find(const section_place& place) const {
   const std::filesystem::path file = folder_ / (prefix(place) + ".json");
   if (!std::filesystem::exists(file)) return std::nullopt;
-  return std::make_optional(read_json_file(file.string()));
+  try {
+    return std::make_optional(read_json_file(file.string()));
+  } catch (const file_error& e) {
+    throw error(fmt::format("{}: remove the file, and --resume measures it again", e.what()));
+  }
 }
 
 void part_store::keep(const section_place& place, const nlohmann::json& part) const {
@@ -92,8 +119,10 @@ std::optional<nlohmann::json> part_store::find_piece(const section_place& place,
   try {
     return std::make_optional(nlohmann::json::from_cbor(in));
   } catch (const nlohmann::json::exception& e) {
-    throw file_error(file.string(), "content",
-                     fmt::format("is no piece of a study ({}): remove the file", e.what()));
+    throw file_error(
+        file.string(), "content",
+        fmt::format("is no piece of a study ({}): remove the file, and --resume measures it again",
+                    e.what()));
   }
 }
 
@@ -113,9 +142,11 @@ void part_store::drop_pieces(const section_place& place) const {
     }
 }
 
-void part_store::finish_shard(const shard& share) const {
-  write_file_atomically(folder_ / "shard.json",
-                        nlohmann::json{{"index", share.index}, {"count", share.count}}.dump(1));
+void part_store::finish(const shard& share) {
+  if (share.count > 1)
+    write_file_atomically(folder_ / "shard.json",
+                          nlohmann::json{{"index", share.index}, {"count", share.count}}.dump(1));
+  decide("finished", true);
 }
 
 nlohmann::json gather_shards(const std::vector<std::string>& folders, const std::filesystem::path& out) {
@@ -130,6 +161,8 @@ nlohmann::json gather_shards(const std::vector<std::string>& folders, const std:
                       "again with --resume",
                       folder));
     const nlohmann::json share = read_json_file((parts / "shard.json").string());
+    if (std::filesystem::exists(out) && std::filesystem::equivalent(folder, out))
+      throw argument_error(fmt::format("{} is one of the shards: choose another folder for --out", folder));
     nlohmann::json identity = read_json_file((parts / "study.json").string());
     identity.erase("date");
     if (study.is_null()) {

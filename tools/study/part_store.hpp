@@ -20,10 +20,11 @@ struct section_place {
 
 class part_store {
  public:
-  /// Opens OUT/parts. A new study removes earlier parts and notes `identity` in OUT/parts/study.json; one
-  /// that resumes takes over what is there, also the date.
-  /// @throws argument_error if there is nothing to resume, or it was made from something else: the fields
-  /// that differ are named with both values.
+  /// Opens OUT/parts. A new study notes `identity` in OUT/parts/study.json; one that resumes takes over what
+  /// is there, also the date. Only the parts of a finished study of the same kind make room for a new one.
+  /// @throws argument_error if what is there is another's: a study that is not finished or of another kind,
+  /// files that are no study's, or, to be resumed, a study that was made from something else: the fields that
+  /// differ are named with both values.
   part_store(const std::filesystem::path& out, nlohmann::json identity, bool resume);
 
   /// Joins a study that another process has opened.
@@ -44,11 +45,12 @@ class part_store {
   void keep_piece(const section_place& place, const std::string& name, const nlohmann::json& piece) const;
   void drop_pieces(const section_place& place) const;
 
-  /// Notes that a shard has all it can have.
-  void finish_shard(const shard& share) const;
+  /// Notes that there is nothing left to measure, of this shard if there are several.
+  void finish(const shard& share);
 
  private:
   part_store() = default;
+  void make_way(const std::filesystem::path& out) const;
   std::string prefix(const section_place& place) const;
   std::filesystem::path piece_path(const section_place& place, const std::string& name) const;
   void write_identity() const;

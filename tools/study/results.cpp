@@ -33,6 +33,8 @@ std::string command_of(const study_options& o, const std::string& kind,
     command += fmt::format(" --sizes {}", joined(o.sizes, ","));
   if (o.model.host != "reference") command += " --host " + o.model.host;
   if (o.model.low_memory) command += " --low-memory";
+  if (o.model.mamba_groups != model_options().mamba_groups)
+    command += fmt::format(" --mamba-groups {}", o.model.mamba_groups);
   return command + " --out " + o.out;
 }
 
@@ -62,12 +64,16 @@ void study_results::add(const std::string& model, nlohmann::json entry) {
   entry["architecture"] = entry["spec"]["architecture"];
   entry["prompts"] = joined(options.tasks, ",");
   entry["seed"] = options.seed;
-  entry["command"] = command_of(options, kind, {model}, options.tasks);
+  entry["command"] = command_of(options, kind, {model}, options.tasks) + chosen_sections();
   entry["library_version"] = identity["library_version"];
   entry["date"] = identity["date"];
   entry["model_fingerprint"] = identity["models"][model];
   if (!options.budget.empty()) entry["budget"] = {{"time", options.budget}, {"prompts", options.count}};
   models.push_back(std::move(entry));
+}
+
+std::string study_results::chosen_sections() const {
+  return options.sections.empty() ? "" : " --sections " + joined(options.sections, ",");
 }
 
 void study_results::write(const report_kind& report) const {
@@ -78,7 +84,8 @@ void study_results::write(const report_kind& report) const {
     page.paragraph(fmt::format("Made with a budget of {}: {} prompts of each task were taken.",
                                options.budget, options.count));
   for (const auto& model : models)
-    for (const auto& [task, sections] : model.at("tasks").items()) {
+    for (const std::string& task : options.tasks) {
+      const nlohmann::json& sections = model.at("tasks").at(task);
       if (const std::string text = sections.at("summary"); !text.empty()) page.paragraph(text);
       const std::string prefix =
           fmt::format("{}.{}", file_name(model.at("model").get<std::string>()), file_name(task));
@@ -89,21 +96,16 @@ void study_results::write(const report_kind& report) const {
       if (sections.contains("effects"))
         write_maps(out / "maps", prefix, layers, sections.at("effects").at("heads"), {"aie"});
     }
-  page.command(command_of(options, kind, options.models, options.tasks) +
-               (options.sections.empty() ? "" : " --sections " + joined(options.sections, ",")));
+  page.command(command_of(options, kind, options.models, options.tasks) + chosen_sections());
 
-  std::map<std::string, std::vector<report_subject>> by_task;
-  for (const auto& model : models)
-    for (const auto& [task, sections] : model.at("tasks").items())
-      by_task[task].push_back({model.at("spec"), sections,
-                               command_of(options, kind, {model.at("model").get<std::string>()}, {task})});
   for (const page_section& part : report.sections) {
     page.heading(part.heading);
-    for (const auto& [task, subjects] : by_task) {
+    for (const std::string& task : options.tasks) {
       page.begin_columns();
-      for (const report_subject& s : subjects) {
-        page.begin_column(fmt::format("{}, {}", s.model.at("name").get<std::string>(), task));
-        part.show(page, s);
+      for (const auto& model : models) {
+        page.begin_column(fmt::format("{}, {}", model.at("spec").at("name").get<std::string>(), task));
+        part.show(page, {model.at("spec"), model.at("tasks").at(task),
+                         command_of(options, kind, {model.at("model").get<std::string>()}, {task})});
       }
       page.end_columns();
     }

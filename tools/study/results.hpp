@@ -18,6 +18,9 @@ struct study_results {
 
   void add(const std::string& model, nlohmann::json entry);
   void write(const report_kind& report) const;
+
+ private:
+  std::string chosen_sections() const;
 };
 
 }  // namespace iclmech::cli

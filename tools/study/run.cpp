@@ -10,6 +10,7 @@
 #include "iclmech/io/atomic_file.hpp"
 #include "iclmech/report/results_json.hpp"
 #include "iclmech/task/bundled_models.hpp"
+#include "output.hpp"
 #include "study/kept_pieces.hpp"
 #include "study/part_store.hpp"
 #include "study/process_group.hpp"
@@ -43,6 +44,12 @@ std::vector<section> chosen_sections(const study_options& options, const std::ve
     if (options.sections.empty() || std::find(wanted.begin(), wanted.end(), s.name) != wanted.end())
       chosen.push_back(s);
   return chosen;
+}
+
+void require_different(std::vector<std::string> names, const char* what) {
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end()) throw argument_error(fmt::format("the {} '{}' is named twice", what, *twice));
 }
 
 /// Everything that decides the numbers, so that a study resumes only as what it was.
@@ -138,6 +145,7 @@ part_store open_store(const study_options& options, const study_kind& kind, cons
   if (!group.leads()) return part_store::joined(options.out, group.of_leader({}));
   part_store store(options.out, identity_of(options, kind.name), options.resume);
   store.decide("options", options);
+  store.decide("finished", false);
   group.of_leader(store.identity());
   return store;
 }
@@ -154,10 +162,14 @@ class study_run {
         store_(store),
         bar_(options.models.size() * options.tasks.size() * sections.size()) {}
 
+  /// What a model says of itself; so a model that cannot be run is found before any is measured.
+  nlohmann::json facts_of(const std::string& model) {
+    return kept_or_measured({model, "-", "model"}, [&] { return model_facts(host(model)); });
+  }
+
   /// What results keep of a model.
   nlohmann::json measure(const std::string& model) {
-    host_.reset();
-    const nlohmann::json facts = kept_or_measured({model, "-", "model"}, [&] { return model_facts(host()); });
+    const nlohmann::json facts = facts_of(model);
     const auto name = facts.at("name").get<std::string>();
     nlohmann::json entry{{"spec", facts}, {"tasks", nlohmann::json::object()}};
     for (const std::string& task : options_.tasks) entry["tasks"][task] = measure(model, name, task);
@@ -184,7 +196,8 @@ class study_run {
       const auto run = [&] {
         found = false;
         if (!measured)
-          measured = std::make_unique<subject>(host(), options_, prompts_of(options_, task, options_.count));
+          measured =
+              std::make_unique<subject>(host(model), options_, prompts_of(options_, task, options_.count));
         measured->begin(s.name, work_on);
         return s.measure(*measured, done);
       };
@@ -215,8 +228,12 @@ class study_run {
     return part;
   }
 
-  any_host& host() {
-    if (!host_) host_ = std::make_unique<any_host>(open_host(options_.model));
+  any_host& host(const std::string& model) {
+    if (!host_ || options_.model.model != model) {
+      host_.reset();
+      options_.model.model = model;
+      host_ = std::make_unique<any_host>(open_host(options_.model));
+    }
     return *host_;
   }
 
@@ -246,7 +263,10 @@ double parse_budget(const std::string& text) {
 
 void run_study(study_options options, const study_kind& kind) {
   const std::vector<section> sections = chosen_sections(options, kind.sections);
+  require_different(options.models, "model");
+  require_different(options.tasks, "task");
   if (!options.budget.empty()) parse_budget(options.budget);
+  prepare_output(options.out);
   const process_group group;
   if (options.share.count > 1 && (group.size() > 1 || !options.budget.empty()))
     throw argument_error(
@@ -265,16 +285,15 @@ void run_study(study_options options, const study_kind& kind) {
 
   study_run run{options, kind, sections, group, store};
   study_results results{options, kind.name, store.identity(), nlohmann::json::array()};
-  for (const std::string& model : options.models) {
-    options.model.model = model;
-    results.add(model, run.measure(model));
-  }
+  for (const std::string& model : options.models) run.facts_of(model);
+  for (const std::string& model : options.models) results.add(model, run.measure(model));
   if (options.share.count > 1) {
-    store.finish_shard(options.share);
+    store.finish(options.share);
     fmt::print("shard {}/{} is done: iclmech merge puts the folders of all {} together\n",
                options.share.index + 1, options.share.count, options.share.count);
   } else if (group.leads()) {
     results.write(kind.report);
+    store.finish(options.share);
     fmt::print("report: {}\n", (std::filesystem::path(options.out) / "report.html").string());
   }
   group.finish();

@@ -13,6 +13,7 @@ const auto kinds = score_titles();
 
 void show_heads(html_page& page, const report_subject& s) {
   if (!s.has("scores")) return;
+  notes(page, s, "scores");
   const nlohmann::json& heads = s.at("scores").at("heads");
   std::vector<svg::curve> profile;
   for (const auto& [field, title] : {kinds[0], kinds[1], kinds[2]}) {
@@ -157,8 +158,7 @@ void show_steering(html_page& page, const report_subject& s) {
 
 void show_labels(html_page& page, const report_subject& s) {
   if (!s.has("labels")) return;
-  for (const auto& note : s.at("labels").value("notes", nlohmann::json::array()))
-    page.paragraph(note.get<std::string>());
+  notes(page, s, "labels");
   table(page, s, "labels", "other words for the labels, and more labels", s.at("labels").at("rows"),
         with_rates({{"labels", "labels"},
                     {"mean TR of TR heads", "tr_of_tr_heads"},
@@ -202,6 +202,7 @@ void show_geometry(html_page& page, const report_subject& s) {
 
 void show_attention(html_page& page, const report_subject& s) {
   if (!s.has("attention")) return;
+  notes(page, s, "attention");
   nlohmann::json rows = nlohmann::json::array();
   std::vector<svg::curve> lines;
   for (const auto& [name, profile] : s.at("attention").at("groups").items()) {

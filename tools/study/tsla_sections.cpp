@@ -173,7 +173,7 @@ nlohmann::json attention_section(subject& s, const nlohmann::json& done) {
   try {
     all = profiles(s.host, s.make.tagged(), s.work());
   } catch (const unsupported_error& e) {
-    j["note"] = e.what();
+    j["notes"] = {e.what()};
     return j;
   }
   const auto group = [&](const std::string& name, std::span<const head_id> heads) {

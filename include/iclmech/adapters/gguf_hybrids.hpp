@@ -75,6 +75,9 @@ class hybrid_metadata {
         static_cast<int>(std::min<index>(embedding.shape[0], std::numeric_limits<int>::max()));
     d.spec.context_length = f_.get<std::int32_t>("context_length", 0);
     d.norm_eps = f_.positive("attention.layer_norm_rms_epsilon");
+    // llama.cpp multiplies by what is there.
+    for (const char* key : {"embedding_scale", "attention.scale"}) factor(key);
+    f_.positive("rope.freq_base", 1e4F);
     return d;
   }
 
@@ -121,11 +124,8 @@ class hybrid_metadata {
 
   /// 0 stands for no factor, as a missing key does.
   std::optional<float> factor(const char* key) const {
-    const float value = f_.get<float>(key, 0.0F);
-    if (value == 0.0F) return std::nullopt;
-    if (!(value > 0.0F) || std::isinf(value))
-      f_.fail(key, "must be a positive number, it is " + std::to_string(value));
-    return value;
+    if (f_.get<float>(key, 0.0F) == 0.0F) return std::nullopt;
+    return f_.positive(key);
   }
 
   const gguf_file& file_;

@@ -50,7 +50,7 @@ class llama_cpp_host {
   /// @throws argument_error for a fork that names a prompt or position that does not exist.
   template <hooks H, class Sink>
   void run_forked(prompt_batch prompts, std::span<const fork> forks, H& hook_functions, Sink&& sink) {
-    check_prompts(spec(), prompts);
+    make_room(prompts);
     check_forks(prompts, forks);
     erased(hook_functions, [&](any_hooks* h) {
       if (session_.recurrent())
@@ -125,6 +125,13 @@ class llama_cpp_host {
                               ", or give llama_cpp_host rules for this one");
   }
 
+  void make_room(prompt_batch prompts) {
+    check_prompts(spec(), prompts);
+    std::size_t longest = 0;
+    for (const token_sequence& ids : prompts) longest = std::max(longest, ids.size());
+    session_.make_room(static_cast<index>(longest));
+  }
+
   void check_forks(prompt_batch prompts, std::span<const fork> forks) const {
     for (std::size_t f = 0; f < forks.size(); ++f) {
       const std::string name = "fork " + std::to_string(f);
@@ -138,7 +145,7 @@ class llama_cpp_host {
   }
 
   row_matrix run_prompts(prompt_batch prompts, any_hooks* hook_functions, logit_rows rows) {
-    check_prompts(spec(), prompts);
+    make_room(prompts);
     if (rows == logit_rows::none && hook_functions == nullptr) return row_matrix(0, 0);
     index count = rows == logit_rows::last ? static_cast<index>(prompts.size()) : 0;
     if (rows == logit_rows::all)

@@ -17,9 +17,10 @@
 namespace iclmech {
 
 struct llama_cpp_options {
-  /// Longest prompt, in tokens, if the model's own context is longer. llama.cpp sets memory aside for twice
-  /// as many: 4 bytes for every number of their keys and values, or one state per sequence.
-  int context_limit = 2048;
+  /// Longest prompt, in tokens, if the model's own context is longer; 0: no limit but the model's. llama.cpp
+  /// sets memory aside for twice the longest prompt so far (at first 2048 tokens): 4 bytes for every number
+  /// of their keys and values.
+  int context_limit = 0;
   int threads = 0;     ///< 0: as many as the library uses elsewhere (set_thread_count)
   int gpu_layers = 0;  ///< layers that llama.cpp may put on a GPU, if it was built for one
   int mamba1_heads = default_channel_groups;  ///< as in load_options
@@ -37,49 +38,53 @@ struct llama_part {
 class llama_session {
  public:
   /// @throws file_error if llama.cpp does not load the model (its log says why); argument_error for a limit
-  /// below 1.
+  /// below 0; unsupported_error for more layers than llama.cpp takes.
   llama_session(const std::string& path, const model_spec& spec, const llama_cpp_options& options,
                 llama_tap& tap)
-      : tap_(&tap), recurrent_(keeps_states(spec)) {
-    if (options.context_limit < 1)
+      : path_(path), tap_(&tap), recurrent_(keeps_states(spec)), prompt_limit_(spec.context_length) {
+    if (options.context_limit < 0)
       throw argument_error("context_limit is " + std::to_string(options.context_limit) +
-                           ", it must be positive");
+                           ", it must not be negative");
+    // llama.cpp stops the program for more.
+    constexpr int most_layers = 512;
+    if (spec.layer_count() > most_layers)
+      throw unsupported_error(path + " has " + std::to_string(spec.layer_count()) +
+                              " layers, llama.cpp takes at most " + std::to_string(most_layers));
     llama_backend_init();
     llama_model_params model_params = llama_model_default_params();
     model_params.n_gpu_layers = options.gpu_layers;
     model_.reset(llama_model_load_from_file(path.c_str(), model_params));
     if (!model_) throw file_error(path, "model", "is not loaded by llama.cpp, whose log says why");
-    prompt_limit_ = options.context_limit;
-    if (spec.context_length > 0) prompt_limit_ = std::min(prompt_limit_, spec.context_length);
-    const int threads = options.threads > 0 ? options.threads : thread_count();
+    if (options.context_limit > 0 && (prompt_limit_ == 0 || options.context_limit < prompt_limit_))
+      prompt_limit_ = options.context_limit;
 
-    llama_context_params params = llama_context_default_params();
-    params.n_seq_max = sequence_limit(spec);
-    // llama.cpp wants room for a row of every sequence.
-    params.n_batch = params.n_ubatch = std::max(static_cast<std::uint32_t>(prompt_limit_), params.n_seq_max);
-    params.n_ctx = 2 * params.n_batch;
-    params.n_threads = params.n_threads_batch = threads;
+    params_ = llama_context_default_params();
+    params_.n_seq_max = sequence_limit(spec);
+    params_.n_threads = params_.n_threads_batch = options.threads > 0 ? options.threads : thread_count();
     // One cache for all sequences, in float32, and attention weights that can be seen.
-    params.kv_unified = params.swa_full = true;
-    params.type_k = params.type_v = GGML_TYPE_F32;
-    params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
-    params.op_offload = false;
-    params.no_perf = true;
-    params.cb_eval = &llama_tap::callback;
-    params.cb_eval_user_data = &tap;
-    context_.reset(llama_init_from_model(model_.get(), params));
-    if (!context_) throw file_error(path, "model", "llama.cpp makes no context for it; its log says why");
-    sequences_ = static_cast<int>(params.n_seq_max);
-    tokens_ = static_cast<index>(params.n_batch);
+    params_.kv_unified = params_.swa_full = true;
+    params_.type_k = params_.type_v = GGML_TYPE_F32;
+    params_.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
+    params_.op_offload = false;
+    params_.no_perf = true;
+    params_.cb_eval = &llama_tap::callback;
+    params_.cb_eval_user_data = &tap;
+    constexpr int at_first = 2048;
+    make_context(prompt_limit_ > 0 ? std::min(prompt_limit_, at_first) : at_first);
   }
 
-  /// Longest prompt.
+  /// Longest prompt; 0: there is no limit.
   int prompt_limit() const { return prompt_limit_; }
+  /// Sees to it that prompts of this length fit, which forgets all sequences if they did not.
+  /// @throws file_error if llama.cpp cannot get the memory; what fitted before still does.
+  void make_room(index prompt_length) {
+    if (prompt_length > tokens_) make_context(prompt_length);
+  }
   /// Most tokens of a decode.
   index token_limit() const { return tokens_; }
   /// Most tokens whose keys and values fit into the cache.
   index cell_limit() const { return 2 * tokens_; }
-  int sequence_limit() const { return sequences_; }
+  int sequence_limit() const { return static_cast<int>(params_.n_seq_max); }
   /// Whether a sequence has states, which can only be gone on with at its end.
   bool recurrent() const { return recurrent_; }
   int vocab_size() const { return llama_vocab_n_tokens(llama_model_get_vocab(model_.get())); }
@@ -172,6 +177,20 @@ class llama_session {
     std::vector<std::int8_t> output;
   };
 
+  void make_context(index prompt_length) {
+    llama_context_params params = params_;
+    // llama.cpp wants room for a row of every sequence.
+    params.n_batch = params.n_ubatch = std::max(static_cast<std::uint32_t>(prompt_length), params.n_seq_max);
+    params.n_ctx = 2 * params.n_batch;
+    std::unique_ptr<llama_context, free_context> made(llama_init_from_model(model_.get(), params));
+    if (!made)
+      throw file_error(path_, "model",
+                       "llama.cpp makes no context for prompts of " + std::to_string(prompt_length) +
+                           " tokens; its log says why");
+    context_ = std::move(made);
+    tokens_ = static_cast<index>(params.n_batch);
+  }
+
   static bool keeps_states(const model_spec& spec) {
     const std::vector<mixer_id> mixers = spec.mixer_ids();
     return std::any_of(mixers.begin(), mixers.end(), [](mixer_id id) { return is_state_space(id.mixer); });
@@ -187,13 +206,14 @@ class llama_session {
                                                  : std::clamp<index>((index{1} << 30) / state, 2, most));
   }
 
+  std::string path_;
   llama_tap* tap_;
   bool recurrent_;
+  int prompt_limit_;
+  llama_context_params params_{};
   std::unique_ptr<llama_model, free_model> model_;
   std::unique_ptr<llama_context, free_context> context_;
-  int prompt_limit_ = 0;
   index tokens_ = 0;
-  int sequences_ = 0;
   index cells_ = 0;
   std::vector<llama_rows> rows_;
   batch_arrays batch_;

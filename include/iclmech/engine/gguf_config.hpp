@@ -37,10 +37,9 @@ class gguf_fields {
     if (count > max_layers) fail("block_count", "is " + std::to_string(count) + ", more than any model's");
     return count;
   }
-  float positive(const char* key) const {
-    const auto value = require<float>(key);
-    if (!(value > 0.0F)) fail(key, "must be positive, it is " + std::to_string(value));
-    return value;
+  float positive(const char* key) const { return checked_positive(key, require<float>(key)); }
+  float positive(const char* key, float otherwise) const {
+    return checked_positive(key, get<float>(key, otherwise));
   }
 
   [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
@@ -54,6 +53,11 @@ class gguf_fields {
   }
 
  private:
+  float checked_positive(const char* key, float value) const {
+    if (!(value > 0.0F) || std::isinf(value))
+      fail(key, "must be a positive number, it is " + std::to_string(value));
+    return value;
+  }
   int checked_size(const char* key, int value) const {
     if (value <= 0) fail(key, "must be positive, it is " + std::to_string(value));
     if (value > max_size) fail(key, "is " + std::to_string(value) + ", more than any model's");
@@ -70,7 +74,7 @@ inline rope_config gguf_rope(const gguf_fields& f, int head_dim, double theta) {
   if (head_dim % 2 != 0)
     f.fail("attention.key_length",
            "is " + std::to_string(head_dim) + ": a rotary embedding needs an even number of channels");
-  rope.theta = f.get<float>("rope.freq_base", static_cast<float>(theta));
+  rope.theta = f.positive("rope.freq_base", static_cast<float>(theta));
   const auto rotated = f.get<std::uint32_t>("rope.dimension_count", static_cast<std::uint32_t>(head_dim));
   if (rotated != static_cast<std::uint32_t>(head_dim))
     f.fail("rope.dimension_count", "is " + std::to_string(rotated) + " but heads have " +
@@ -104,7 +108,8 @@ inline void gguf_transformer(const gguf_fields& f, model_config& c) {
   a.scale = static_cast<float>(1.0 / std::sqrt(a.d_key));
   c.norm_eps = f.positive("attention.layer_norm_rms_epsilon");
   c.mlp_activation = gemma ? activation::gelu_tanh : activation::silu;
-  c.logit_softcap = f.get<float>("final_logit_softcapping", 0.0F);
+  if (f.get<float>("final_logit_softcapping", 0.0F) != 0.0F)
+    c.logit_softcap = f.positive("final_logit_softcapping");
   if (gemma) {
     // The converter stores 1 + w, so norms are plain here.
     c.qk_norm = c.post_norms = true;
@@ -117,7 +122,7 @@ inline void gguf_transformer(const gguf_fields& f, model_config& c) {
   if (gemma) {
     local = {};
     local.head_dim = a.d_key;
-    local.theta = f.get<float>("rope.freq_base_swa", f.get<float>("rope.local.freq_base", 1e4F));
+    local.theta = f.positive("rope.freq_base_swa", f.positive("rope.local.freq_base", 1e4F));
   }
   const int d_mlp = f.size("feed_forward_length");
   for (int l = 0; l < layers; ++l) {

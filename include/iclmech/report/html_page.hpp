@@ -22,7 +22,9 @@ class html_page {
 
   /// A heading, which the list of contents names too. It shows when something follows it.
   void heading(std::string_view text) { heading_ = text; }
-  void paragraph(std::string_view text) { place(text, "<p>" + percent_kept(svg::escape(text)) + "</p>"); }
+  void paragraph(std::string_view text) {
+    place(text, "<p>" + subject() + percent_kept(svg::escape(text)) + "</p>");
+  }
 
   /// A command to run.
   void command(std::string_view text) { add("<pre>" + svg::escape(text) + "</pre>"); }
@@ -30,7 +32,7 @@ class html_page {
   /// Several subjects, a column each: what has the same caption stands in one line. The only subject's
   /// figures, and all on narrow screens, follow each other.
   void begin_columns() { columns_.clear(), lines_.clear(); }
-  /// `title` says whose figures follow; it goes before their captions.
+  /// `title` says whose figures follow; it goes before captions and text.
   void begin_column(std::string title) { columns_.push_back(std::move(title)); }
   void end_columns() {
     std::string content;
@@ -49,8 +51,7 @@ class html_page {
   void figure(std::string_view caption, const std::string& picture, std::string_view csv = {},
               std::string_view command = {}) {
     if (picture.empty()) return;
-    const std::string subject = columns_.empty() ? "" : svg::escape(columns_.back()) + ": ";
-    place(caption, fmt::format("<figure><figcaption>{}{}</figcaption>{}{}</figure>", subject,
+    place(caption, fmt::format("<figure><figcaption>{}{}</figcaption>{}{}</figure>", subject(),
                                svg::escape(caption), picture, links(csv, command)));
   }
 
@@ -92,6 +93,8 @@ class html_page {
     std::string caption;
     std::vector<std::string> cells;  ///< one per column
   };
+
+  std::string subject() const { return columns_.empty() ? "" : svg::escape(columns_.back()) + ": "; }
 
   void place(std::string_view caption, const std::string& content) {
     if (columns_.empty()) return add(content);

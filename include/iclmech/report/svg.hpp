@@ -38,12 +38,16 @@ inline std::string escape(std::string_view text) {
   return out;
 }
 
-/// A number for people: three significant digits; a dash for NaN.
-inline std::string number(double x) { return std::isnan(x) ? std::string("–") : fmt::format("{:.3g}", x); }
+/// A number for people: three significant digits, all of them before the point below a million; a dash for
+/// NaN.
+inline std::string number(double x) {
+  if (std::isnan(x)) return "–";
+  return std::abs(x) >= 1000.0 && std::abs(x) < 1e6 ? fmt::format("{:.0f}", x) : fmt::format("{:.3g}", x);
+}
 
 namespace detail {
 
-/// Sequential: pale to dark blue for 0..1. Diverging: blue, pale, red for -1..1.
+/// Sequential: pale to dark blue for 0..1. Diverging: red, pale, blue for -1..1.
 inline std::string colour(double share, bool diverging) {
   using rgb = std::array<double, 3>;
   constexpr rgb pale{244, 244, 240}, dark{8, 48, 107}, mid{66, 146, 198}, red{178, 24, 43},
@@ -53,7 +57,7 @@ inline std::string colour(double share, bool diverging) {
     return fmt::format("#{:02x}{:02x}{:02x}", part(0), part(1), part(2));
   };
   const double t = std::isnan(share) ? 0.0 : std::clamp(std::abs(share), 0.0, 1.0);
-  const bool hot = diverging && share > 0.0;
+  const bool hot = diverging && share < 0.0;
   const rgb& half = hot ? rose : mid;
   return t < 0.5 ? mix(pale, half, 2 * t) : mix(half, hot ? red : dark, 2 * t - 1);
 }
