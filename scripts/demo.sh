@@ -14,6 +14,7 @@ cmake --build build/demo --target iclmech-cli
 iclmech=build/demo/iclmech
 out=build/reports
 
+rm -rf "$out"
 start=$SECONDS
 if (($# > 0)); then
   "$iclmech" study tsla "$@" --task sentiment --out "$out/tsla"
