@@ -20,7 +20,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     std::cout.flush();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw iclmech::error("standard output cannot be written to");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      throw iclmech::error("standard output cannot be written to");
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   } catch (const iclmech::argument_error& e) {
