@@ -1,5 +1,7 @@
 // What a TSLA study changes: sets of heads taken out, every head taken out, task vectors added.
 
+#include <array>
+#include <cctype>
 #include <map>
 
 #include "study/tsla_sections.hpp"
@@ -103,6 +105,16 @@ nlohmann::json task_vector_section(subject& s, const nlohmann::json& done) {
   return std::move(table).json();
 }
 
+/// Whether a text has an answer, and not as a part of a longer word.
+bool has_word(const std::string& text, const std::string& word) {
+  const auto letter = [&](std::size_t at) {
+    return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+  };
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at)
+    if ((at == 0 || !letter(at - 1)) && !letter(at + word.size())) return true;
+  return false;
+}
+
 nlohmann::json generation_section(subject& s, const nlohmann::json& done) {
   constexpr std::size_t prompts = 10, tokens = 8;
   const prompt_maker::open_prompts open = s.make.to_continue(prompts);
@@ -114,7 +126,7 @@ nlohmann::json generation_section(subject& s, const nlohmann::json& done) {
     double right = 0.0;
     for (std::size_t p = 0; p < texts.size(); ++p) {
       const std::string text = readable(s.make.text(texts[p]));
-      right += text.find(open.answers[p]) != std::string::npos ? 1.0 : 0.0;
+      right += has_word(text, open.answers[p]) ? 1.0 : 0.0;
       j["rows"][p][name] = text;
     }
     j["has_answer"][name] = right / static_cast<double>(std::max<std::size_t>(1, texts.size()));
@@ -124,14 +136,17 @@ nlohmann::json generation_section(subject& s, const nlohmann::json& done) {
     const std::vector<head_id> heads = heads_named(s.spec(), done.at("scores").at("top").at(name));
     const vector v = task_vector(s.host, s.means(), heads);
     if (v.size() == 0) continue;
-    // Where it helps classification most.
+    // Where it helps classification most; where no answer gets right, where they come nearest.
     stream_push push{-1, v};
-    double best = -1.0;
-    for (const auto& row : done.at("steering").at("rows"))
-      if (row.at("set") == name && row.at("at") == "stream" && row.at("accuracy").get<double>() > best) {
-        best = row.at("accuracy").get<double>();
+    std::pair best(-1.0, -1.0);
+    for (const auto& row : done.at("steering").at("rows")) {
+      if (row.at("set") != name || row.at("at") != "stream") continue;
+      const std::pair helped(row.at("accuracy").get<double>(), row.at("probability").get<double>());
+      if (helped > best) {
+        best = helped;
         push.layer = row.at("layer").get<int>();
       }
+    }
     if (push.layer < 0) continue;
     j["layer"][name] = push.layer;
     add(name, push);

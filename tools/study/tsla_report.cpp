@@ -173,10 +173,11 @@ void show_generation(html_page& page, const report_subject& s) {
   if (!s.has("generation")) return;
   const nlohmann::json& part = s.at("generation");
   table_columns columns{{"query", "query"}, {"answer", "answer"}, {"as it is", "none"}};
-  for (const char* name : {"tr", "tl"})
+  for (const std::string name : {"tr", "tl"})
     if (part.at("has_answer").contains(name))
-      columns.emplace_back(
-          fmt::format("with the {} vector at layer {}", name, part.at("layer").at(name).get<int>()), name);
+      columns.emplace_back(fmt::format("{} vector, layer {}", name == "tr" ? "TR" : "TL",
+                                       part.at("layer").at(name).get<int>()),
+                           name);
   table(page, s, "generation", "what the model writes without demonstrations", part.at("rows"), columns);
 }
 

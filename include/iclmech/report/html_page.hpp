@@ -167,9 +167,11 @@ summary{cursor:pointer}
 pre{background:color-mix(in srgb,var(--ink) 7%,transparent);padding:.5rem .7rem;border-radius:4px;
 overflow-x:auto;font-size:.8rem;white-space:pre-wrap;overflow-wrap:anywhere}
 .wide{overflow-x:auto;max-height:26rem}
-table{border-collapse:collapse;font-size:.88rem}
-th,td{padding:.2rem .9rem .2rem 0;text-align:left;border-bottom:1px solid var(--line);
-font-variant-numeric:tabular-nums;white-space:nowrap}
+table{width:max-content;border-collapse:collapse;font-size:.88rem}
+th,td{padding:.2rem .9rem .2rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line);
+font-variant-numeric:tabular-nums}
+th{white-space:nowrap}
+td{max-width:22ch}
 thead th{position:sticky;top:0;background:var(--paper)}
 th button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-align:left}
 th[aria-sort=ascending] button::after{content:" \2191"}
