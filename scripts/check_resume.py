@@ -72,6 +72,12 @@ def main():
         refused_with("no study has kept", *STUDY[:-1], "foreign")
         refused_with("named twice", "study", "tsla", "llama", "llama", *STUDY[4:])
         refused_with("--out /proc/nope", "tsla", "llama", "--task", "category", "--out", "/proc/nope")
+        (broken / "early/parts").mkdir(parents=True)
+        (broken / "early/parts/study.json.tmp").write_text("{")  # a kill before anything was kept
+        early = [*STUDY[:-1], "early", "--sections", "scores"]
+        for arguments in ([*early, "--resume"], early):
+            if subprocess.run([program, *arguments], cwd=broken, stdout=subprocess.DEVNULL).returncode != 0:
+                problems.append(f"{' '.join(arguments)} does not begin")
         (broken / "out/parts/mine.txt").write_text("mine")
         before = sorted(p.name for p in (broken / "out/parts").iterdir())
         again = subprocess.run([program, *STUDY, "--resume"], cwd=broken, stdout=subprocess.DEVNULL)

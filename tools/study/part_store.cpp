@@ -62,11 +62,19 @@ part_store::part_store(const std::filesystem::path& out, nlohmann::json identity
 }
 
 void part_store::make_way(const std::filesystem::path& out) const {
-  if (!std::filesystem::exists(folder_) || std::filesystem::is_empty(folder_)) return;
+  if (!std::filesystem::exists(folder_)) return;
   const std::filesystem::path file = folder_ / "study.json";
-  if (!std::filesystem::exists(file))
-    throw argument_error(fmt::format("{} holds files that no study has kept: choose another folder for --out",
-                                     folder_.string()));
+  const std::filesystem::directory_iterator entries(folder_);
+  if (!std::filesystem::exists(file)) {
+    // A kill may have left the beginnings of study.json.
+    const bool foreign = std::any_of(begin(entries), end(entries), [](const auto& entry) {
+      return !entry.path().filename().string().starts_with("study.json");
+    });
+    if (foreign)
+      throw argument_error(fmt::format(
+          "{} holds files that no study has kept: choose another folder for --out", folder_.string()));
+    return;
+  }
   const nlohmann::json before = read_json_file(file.string());
   const std::string kind = before.value("study", std::string());
   if (kind != identity_.at("study"))
@@ -77,9 +85,11 @@ void part_store::make_way(const std::filesystem::path& out) const {
         fmt::format("{} holds a study that is not finished: go on with it by --resume, choose another folder "
                     "for --out, or remove {} to give it up",
                     out.string(), folder_.string()));
-  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
-    const std::filesystem::path name = entry.path().extension();
-    if (entry.is_regular_file() && (name == ".json" || name == ".cbor"))
+  // Not study.json, which the new study writes over: without it what is left after a kill would be nobody's.
+  for (const auto& entry : entries) {
+    const std::filesystem::path kind_of_file = entry.path().extension();
+    if (entry.is_regular_file() && entry.path() != file &&
+        (kind_of_file == ".json" || kind_of_file == ".cbor"))
       std::filesystem::remove(entry.path());
   }
 }
