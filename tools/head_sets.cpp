@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 #include <sstream>
 
@@ -13,7 +14,7 @@ namespace iclmech::cli {
 namespace {
 
 std::vector<head_id> best(std::span<const head_id> ids, std::span<const double> scores, double fraction) {
-  return top_heads(ids, scores, top_count(std::ssize(ids), fraction));
+  return top_scored_heads(ids, scores, top_count(std::ssize(ids), fraction));
 }
 
 std::vector<double> column(const head_map<write_scores>& heads, double write_scores::*score) {
@@ -35,6 +36,18 @@ std::vector<head_id> listed_heads(const model_spec& spec, const std::string& lis
 }
 
 }  // namespace
+
+std::vector<head_id> top_scored_heads(std::span<const head_id> ids, std::span<const double> scores,
+                                      index count) {
+  std::vector<head_id> scored;
+  std::vector<double> finite;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (std::isnan(scores[i])) continue;
+    scored.push_back(ids[i]);
+    finite.push_back(scores[i]);
+  }
+  return top_heads(scored, finite, std::min<index>(count, std::ssize(scored)));
+}
 
 std::vector<head_selection> head_sets(any_host& host, const model_options& model,
                                       const prompt_options& source,

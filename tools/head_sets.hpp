@@ -18,6 +18,10 @@ std::vector<head_selection> head_sets(any_host& host, const model_options& model
                                       const std::vector<labelled_prompt>& prompts, const std::string& names,
                                       double fraction);
 
+/// The `count` heads with the highest scores, or fewer; heads without a score (NaN) are passed over.
+std::vector<head_id> top_scored_heads(std::span<const head_id> ids, std::span<const double> scores,
+                                      index count);
+
 result_identity identity(const model_options& model, const prompt_options& prompts, const model_spec& spec);
 
 /// Prints the five heads with the largest value of one score.

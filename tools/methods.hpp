@@ -26,12 +26,12 @@ layer_geometry geometry(any_host& host, std::span<const labelled_prompt> prompts
                         std::span<const head_selection> selections, piecework& work);
 std::vector<subspace_share> shares(any_host& host, std::span<const labelled_prompt> prompts,
                                    std::span<const head_id> heads, piecework& work);
-/// @throws unsupported_error if the host does not show patterns.
+/// @throws unsupported_error if the host shows no patterns.
 head_map<attention_profile> profiles(any_host& host, std::span<const tagged_prompt> prompts, piecework& work);
 
 /// Mean induction scores over a few repeated blocks of random tokens, drawn from those of the prompts so that
-/// no special token is among them.
-/// @throws unsupported_error if the host does not show patterns.
+/// no special token is among them. NaN where the host does not show the pattern.
+/// @throws unsupported_error if it shows none.
 head_map<double> induction(any_host& host, std::span<const labelled_prompt> prompts, std::uint64_t seed);
 
 // ---- What interventions change (intervene_methods.cpp)

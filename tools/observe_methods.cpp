@@ -10,15 +10,6 @@ namespace {
 
 constexpr std::size_t batch = 8;
 
-void require_patterns(const model_spec& spec) {
-  for (const mixer_id id : spec.mixer_ids()) {
-    const hook point = is_state_space(id.mixer) ? hook::log_decay : hook::pattern;
-    if (!spec.observable.contains(point))
-      throw unsupported_error(fmt::format("this host does not show {}, which tells where {} heads look",
-                                          describe(point).name, to_string(id.mixer)));
-  }
-}
-
 }  // namespace
 
 prediction_result answers(any_host& host, std::span<const labelled_prompt> prompts, piecework& work) {
@@ -57,7 +48,6 @@ std::vector<subspace_share> shares(any_host& host, std::span<const labelled_prom
 
 head_map<attention_profile> profiles(any_host& host, std::span<const tagged_prompt> prompts,
                                      piecework& work) {
-  require_patterns(host.spec());
   return gather(work, "profiles", prompts.size(), batch, needed::anywhere,
                 head_map<attention_profile>(host.spec()), [&](std::size_t first, std::size_t count) {
                   return attention_profiles(host, prompts.subspan(first, count), [](std::size_t) {});
@@ -65,7 +55,6 @@ head_map<attention_profile> profiles(any_host& host, std::span<const tagged_prom
 }
 
 head_map<double> induction(any_host& host, std::span<const labelled_prompt> prompts, std::uint64_t seed) {
-  require_patterns(host.spec());
   constexpr index longest_period = 24;
   constexpr int blocks = 4;
   std::set<token_id> seen;

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <limits>
 
 #include "adapters/llama_cpp_hosts.hpp"
 #include "iclmech/io/safetensors.hpp"
+#include "iclmech/method/head_patterns.hpp"
 #include "iclmech/method/score_heads.hpp"
 #include "support/file_builders.hpp"
 #include "support/temporary_folder.hpp"
@@ -181,6 +183,15 @@ TEST_P(llama_cpp_on_hybrid, lets_heads_of_both_kinds_be_scored) {
         largest = std::max(largest, std::abs(static_cast<float>(scores.heads[head].tr)));
     EXPECT_GT(largest, 0.0F) << to_string(kind);
   }
+}
+
+// llama.cpp's graphs do not show how scans decay.
+TEST_P(llama_cpp_on_hybrid, says_where_attention_heads_look) {
+  llama_cpp_host host = tiny_llama_cpp(GetParam());
+  const std::vector<token_id> alphabet{3, 5, 7, 9, 11, 13};
+  const head_map<double> scores = induction_scores(host, repeat_random_tokens(alphabet, 6, 2, 1, 1));
+  for (const head_id head : host.spec().heads())
+    EXPECT_EQ(std::isnan(scores[head]), head.mixer == mixer_kind::mamba2) << host.spec().label(head);
 }
 
 INSTANTIATE_TEST_SUITE_P(models, llama_cpp_on_hybrid,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "iclmech/method/attention_profile.hpp"
 #include "support/edited_host.hpp"
 #include "support/golden_scans.hpp"
 
@@ -55,6 +56,34 @@ TEST_P(patterns_of, induction_scores_of_every_head_are_finite_and_roles_add_up) 
 
 INSTANTIATE_TEST_SUITE_P(models, patterns_of, ::testing::ValuesIn(test::golden_models),
                          [](const auto& instance) { return instance.param; });
+
+TEST(head_patterns, leave_out_heads_that_the_host_does_not_show) {
+  any_host host = test::golden_host("zamba2");
+  const std::vector<token_id> alphabet{3, 4, 5, 6, 7, 8, 9};
+  const repeated_tokens block = repeat_random_tokens(alphabet, 6, 2, 1);
+  const head_map<double> all = induction_scores(host, block);
+  test::edited_host half_blind(host, no_hooks{});
+  half_blind.spec().observable.remove(hook::log_decay);
+  const head_map<double> some = induction_scores(half_blind, block);
+  const std::vector<tagged_prompt> prompt{{block.ids,
+                                           std::vector<token_role>(block.ids.size()),
+                                           std::vector<std::int32_t>(block.ids.size(), -1),
+                                           {}}};
+  const auto profiles =
+      attention_profiles(half_blind, std::span<const tagged_prompt>(prompt), [](std::size_t) {});
+  for (const head_id id : all.ids()) {
+    const bool shown = id.mixer == mixer_kind::attention;
+    EXPECT_EQ(profiles[id].shown(), shown);
+    if (shown)
+      EXPECT_EQ(some[id], all[id]);
+    else
+      EXPECT_TRUE(std::isnan(some[id]));
+  }
+  test::edited_host blind(host, no_hooks{});
+  blind.spec().observable.remove(hook::log_decay);
+  blind.spec().observable.remove(hook::pattern);
+  EXPECT_THROW(induction_scores(blind, block), unsupported_error);
+}
 
 // The effective attention of a scan times its input, plus the skip, is the scan's output (1e-4 of the largest
 // value: float32 sums of other lengths).

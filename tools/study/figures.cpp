@@ -16,6 +16,23 @@ std::string cell(const nlohmann::json& row, const std::string& path) {
   return value.is_number_integer() ? value.dump() : svg::number(number_or_nan(value));
 }
 
+/// Of two scorings the heads that both have a score for.
+std::pair<resampled_scores, resampled_scores> of_shared_heads(const resampled_scores& a,
+                                                              const resampled_scores& b) {
+  const auto chosen = [&](const resampled_scores& s) {
+    const auto pick = [&](const std::vector<double>& values) {
+      std::vector<double> picked;
+      for (std::size_t h = 0; h < values.size(); ++h)
+        if (!std::isnan(a.means[h]) && !std::isnan(b.means[h])) picked.push_back(values[h]);
+      return picked;
+    };
+    resampled_scores result{pick(s.means), {}};
+    for (const std::vector<double>& draw : s.resamples) result.resamples.push_back(pick(draw));
+    return result;
+  };
+  return {chosen(a), chosen(b)};
+}
+
 }  // namespace
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100.0 * share); }
@@ -157,7 +174,9 @@ nlohmann::json agreements(const std::vector<scoring>& scorings, double fraction,
   nlohmann::json rows = nlohmann::json::array();
   for (std::size_t a = 0; a < scorings.size(); ++a)
     for (std::size_t b = a + 1; b < scorings.size(); ++b) {
-      const agreement_intervals r = bootstrap_agreement(resampled[a], resampled[b], fraction);
+      const auto [first, second] = of_shared_heads(resampled[a], resampled[b]);
+      if (first.means.empty()) continue;
+      const agreement_intervals r = bootstrap_agreement(first, second, fraction);
       nlohmann::json& row = rows.emplace_back();
       row = {{"first", scorings[a].name}, {"second", scorings[b].name}};
       for (const auto& [name, measure] : {std::pair{"jaccard", r.jaccard},

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "head_sets.hpp"
 #include "study/tsla_sections.hpp"
 
 namespace iclmech::cli {
@@ -32,7 +33,7 @@ nlohmann::json ablation_section(subject& s, const nlohmann::json& done) {
   for (const auto& [name, unused] : scored.at("top").items()) {
     const std::vector<double> by = column(scored.at("heads"), name);
     for (const auto& [count, share] : sizes) {
-      sets.push_back({name, top_heads(ids, by, count)});
+      sets.push_back({name, top_scored_heads(ids, by, count)});
       share_of_set.push_back(share);
       if (name != "tr" && name != "tl") continue;
       sets.push_back(

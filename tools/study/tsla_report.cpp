@@ -24,6 +24,7 @@ void show_heads(html_page& page, const report_subject& s) {
     const auto layers = s.model.at("layers").get<std::size_t>();
     std::vector<double> sum(layers), count(layers);
     for (std::size_t i = 0; i < heads.size(); ++i) {
+      if (std::isnan(values[i])) continue;
       const auto layer = heads[i].at("layer").get<std::size_t>();
       sum[layer] += values[i];
       count[layer] += 1.0;

@@ -4,12 +4,24 @@
 
 #include <cmath>
 
+#include "head_sets.hpp"
 #include "iclmech/method/ranking_agreement.hpp"
 #include "iclmech/report/results_json.hpp"
 #include "study/tsla_sections.hpp"
 
 namespace iclmech::cli {
 namespace {
+
+std::vector<std::string> kinds_without_pattern(const model_spec& spec) {
+  std::vector<std::string> kinds;
+  for (const mixer_kind kind : all_mixer_kinds) {
+    const auto mixers = spec.mixer_ids();
+    const bool has =
+        std::any_of(mixers.begin(), mixers.end(), [kind](mixer_id id) { return id.mixer == kind; });
+    if (has && !shows_pattern(spec, kind)) kinds.emplace_back(to_string(kind));
+  }
+  return kinds;
+}
 
 /// The head scores by name, and what they find.
 constexpr std::array score_names{"tr", "tl", "induction", "dla_answer", "logit_difference"};
@@ -22,6 +34,9 @@ nlohmann::json score_section(subject& s, const nlohmann::json&) {
     const head_map<double> by_induction = induction(s.host, s.shown(), s.prompts.seed);
     for (std::size_t i = 0; i < by_induction.size(); ++i)
       result["heads"][i]["induction"] = by_induction.values()[i];
+    for (const std::string& kind : kinds_without_pattern(s.spec()))
+      result["notes"].push_back(
+          fmt::format("no induction scores of {} heads, whose patterns this host does not show", kind));
   } catch (const unsupported_error& e) {
     result["notes"].push_back(std::string("no induction scores: ") + e.what());
   }
@@ -31,7 +46,7 @@ nlohmann::json score_section(subject& s, const nlohmann::json&) {
   for (const char* name : score_names)
     if (result["heads"][0].contains(name))
       result["top"][name] =
-          names_of(s.spec(), top_heads(found.heads.ids(), column(result["heads"], name), count));
+          names_of(s.spec(), top_scored_heads(found.heads.ids(), column(result["heads"], name), count));
   result["labels"] = s.make.label_names();
   return result;
 }
@@ -176,7 +191,11 @@ nlohmann::json attention_section(subject& s, const nlohmann::json& done) {
     j["notes"] = {e.what()};
     return j;
   }
-  const auto group = [&](const std::string& name, std::span<const head_id> heads) {
+  for (const std::string& kind : kinds_without_pattern(s.spec()))
+    j["notes"].push_back(fmt::format("{} heads are left out: this host does not show their patterns", kind));
+  const auto group = [&](const std::string& name, std::vector<head_id> heads) {
+    std::erase_if(heads, [&](head_id h) { return !all[h].shown(); });
+    if (heads.empty()) return;
     attention_profile mean;
     for (const head_id h : heads) {
       const attention_profile& p = all[h];
@@ -194,6 +213,7 @@ nlohmann::json attention_section(subject& s, const nlohmann::json& done) {
     if (name == "tr" || name == "tl" || name == "induction") {
       group(name, heads_named(s.spec(), heads));
       for (const head_id h : heads_named(s.spec(), heads)) {
+        if (!all[h].shown()) continue;
         nlohmann::json row = profile_json(all[h]);
         row["name"] = s.spec().label(h);
         row["set"] = name;

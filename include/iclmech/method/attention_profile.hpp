@@ -25,10 +25,15 @@ struct attention_profile {
   std::vector<double> demonstrations;                  ///< of all attention, on each demonstration in order
   double on_answer = 0.0;     ///< of the attention on demonstrations, the share on those that show the answer
   double answer_share = 0.0;  ///< the share of demonstrations that do: what looking at random would give
+
+  /// False of a head whose pattern the host does not show: every other looks somewhere.
+  bool shown() const {
+    return std::any_of(roles.begin(), roles.end(), [](double r) { return r > 0.0; });
+  }
 };
 
 /// @throws argument_error for prompts the model cannot take, and prompts with different numbers of
-/// demonstrations.
+/// demonstrations; unsupported_error if the host shows no patterns.
 template <class Host, class Progress>
 head_map<attention_profile> attention_profiles(Host& h, std::span<const tagged_prompt> prompts,
                                                Progress&& progress) {

@@ -3,6 +3,7 @@
 // Where every head looks, attention and state-space alike: patterns of a run, induction scores, roles of what
 // is seen.
 
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -40,19 +41,33 @@ class attention_pattern_collector {
 
 }  // namespace detail
 
-/// Runs one prompt and calls `f(head, pattern)` for every head: the attention pattern, or the effective
-/// attention of a state-space head, [rows x rows]; rows count the model's memory tokens first
-/// (`model_spec::prefix_rows`).
-/// @throws argument_error for a prompt the model cannot take.
+/// Whether a host shows where heads of a kind look: their pattern, or what their scans are made of.
+inline bool shows_pattern(const model_spec& spec, mixer_kind kind) {
+  if (!is_state_space(kind)) return spec.observable.contains(hook::pattern);
+  for (const hook point : {hook::dt, hook::B, hook::C, hook::log_decay})
+    if (!spec.observable.contains(point)) return false;
+  return true;
+}
+
+/// Runs one prompt and calls `f(head, pattern)` for every head of a kind that the host shows: the attention
+/// pattern, or the effective attention of a state-space head, [rows x rows]; rows count the model's memory
+/// tokens first (`model_spec::prefix_rows`).
+/// @throws argument_error for a prompt the model cannot take; unsupported_error if no head's pattern is
+/// shown.
 template <class Host, class F>
 void for_each_head_pattern(Host& h, const token_sequence& prompt, const F& f,
                            step_factor factor = step_factor::included) {
   require_host<Host>();
+  const std::vector<head_id> heads = h.spec().heads();
+  if (std::none_of(heads.begin(), heads.end(), [&](head_id id) { return shows_pattern(h.spec(), id.mixer); }))
+    throw unsupported_error(
+        "this host shows neither hook_pattern nor hook_log_decay: where its heads look cannot be told");
   head_scan_collector scans;
   detail::attention_pattern_collector patterns;
   hook_set both{hooks_ref(scans), hooks_ref(patterns)};
   h.run(std::span(&prompt, 1), both, logit_rows::none);
-  for (const head_id id : h.spec().heads()) {
+  for (const head_id id : heads) {
+    if (!shows_pattern(h.spec(), id.mixer)) continue;
     if (is_state_space(id.mixer))
       f(id, effective_attention(scans.scan(h.spec().mixer(id.layer, id.mixer), id), factor));
     else
@@ -60,10 +75,12 @@ void for_each_head_pattern(Host& h, const token_sequence& prompt, const F& f,
   }
 }
 
-/// Induction score of every head on a repeated random block (make one with `repeat_random_tokens`).
+/// Induction score of every head on a repeated random block (make one with `repeat_random_tokens`); NaN where
+/// the host does not show the pattern.
 template <class Host>
 head_map<double> induction_scores(Host& h, const repeated_tokens& block) {
   head_map<double> scores(h.spec());
+  std::fill(scores.values().begin(), scores.values().end(), std::nan(""));
   for_each_head_pattern(h, block.ids, [&](head_id id, const row_matrix& pattern) {
     scores[id] = induction_score(pattern, block.period, block.start + h.spec().prefix_rows);
   });
@@ -71,7 +88,7 @@ head_map<double> induction_scores(Host& h, const repeated_tokens& block) {
 }
 
 /// What every head looks at from the last position of a prompt, by the roles of its tokens; memory tokens are
-/// left out.
+/// left out, and nothing is said of heads whose pattern the host does not show.
 template <class Host>
 head_map<role_shares> attention_roles(Host& h, const token_sequence& prompt,
                                       std::span<const token_role> roles) {
