@@ -45,6 +45,10 @@ document.body.append(out);
 """
 
 
+def find_browser():
+    return next((b for b in map(shutil.which, BROWSERS) if b), None)
+
+
 def run(browser, profile, *arguments):
     return subprocess.run(
         [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
@@ -61,7 +65,7 @@ def main():
     parser.add_argument("report", type=pathlib.Path)
     parser.add_argument("--shots", type=pathlib.Path)
     options = parser.parse_args()
-    browser = next((b for b in map(shutil.which, BROWSERS) if b), None)
+    browser = find_browser()
     if browser is None:
         print("no Chromium here: skipped")
         return 77

@@ -13,10 +13,10 @@ The picture in the README:
 """
 import pathlib
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
+
+from check_report import find_browser, run
 
 WIDTH, HEIGHT = 1160, 690
 
@@ -25,7 +25,7 @@ def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__)
     report, picture, *captions = sys.argv[1:]
-    browser = next((b for b in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if b), None)
+    browser = find_browser()
     if browser is None:
         sys.exit("report_picture.py: there is no Chromium here")
     page = pathlib.Path(report).read_text()
@@ -43,10 +43,8 @@ def main():
         part = pathlib.Path(folder) / "part.html"
         part.write_text(f"<!doctype html><meta charset=utf-8><style>{style}{extra}</style><main><div class=row>{row}"
                         "</div></main>")
-        subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                        f"--user-data-dir={folder}/profile", f"--window-size={WIDTH},{HEIGHT}",
-                        f"--screenshot={pathlib.Path(picture).resolve()}", part.as_uri()],
-                       check=True, capture_output=True, timeout=120)
+        run(browser, folder + "/profile", "--hide-scrollbars", f"--window-size={WIDTH},{HEIGHT}",
+            f"--screenshot={pathlib.Path(picture).resolve()}", part.as_uri()).check_returncode()
 
 
 if __name__ == "__main__":

@@ -36,6 +36,13 @@ TEST_F(model_spec_of_mixed_layers, counts_and_orders_its_heads) {
   EXPECT_EQ(spec_.mixer(2, mixer_kind::mamba1).width(), 30);
 }
 
+TEST_F(model_spec_of_mixed_layers, names_each_kind_of_mixer_once) {
+  EXPECT_EQ(spec_.mixer_kinds(),
+            (std::vector{mixer_kind::attention, mixer_kind::mamba1, mixer_kind::mamba2}));
+  spec_.layers.resize(2);
+  EXPECT_EQ(spec_.mixer_kinds(), (std::vector{mixer_kind::attention, mixer_kind::mamba2}));
+}
+
 TEST_F(model_spec_of_mixed_layers, reads_the_labels_it_writes) {
   for (const head_id id : spec_.heads()) EXPECT_EQ(spec_.parse_head(spec_.label(id)), id) << spec_.label(id);
   EXPECT_EQ(spec_.label({0, mixer_kind::attention, 1}), "L0H1");

@@ -47,7 +47,6 @@ TEST(html_page, tables_quote_commas_in_their_csv) {
 TEST(html_page, columns_without_figures_leave_nothing) {
   html_page page("t");
   page.heading("Empty");
-  page.begin_columns();
   page.begin_column("a");
   page.begin_column("b");
   page.end_columns();
@@ -56,7 +55,6 @@ TEST(html_page, columns_without_figures_leave_nothing) {
 
 TEST(html_page, one_column_wraps_in_a_row) {
   html_page page("t");
-  page.begin_columns();
   page.begin_column("a");
   page.figure("map", "<svg></svg>");
   page.end_columns();
@@ -69,7 +67,6 @@ TEST(html_page, one_column_wraps_in_a_row) {
 // The second column lacks what the first begins with and has something of its own.
 TEST(html_page, columns_stand_side_by_side_by_caption) {
   html_page page("t");
-  page.begin_columns();
   page.begin_column("a");
   page.figure("first", "<i>");
   page.figure("shared", "<i>");

@@ -19,18 +19,21 @@ std::string cell(const nlohmann::json& row, const std::string& path) {
 /// Of two scorings the heads that both have a score for.
 std::pair<resampled_scores, resampled_scores> of_shared_heads(const resampled_scores& a,
                                                               const resampled_scores& b) {
-  const auto chosen = [&](const resampled_scores& s) {
-    const auto pick = [&](const std::vector<double>& values) {
-      std::vector<double> picked;
-      for (std::size_t h = 0; h < values.size(); ++h)
-        if (!std::isnan(a.means[h]) && !std::isnan(b.means[h])) picked.push_back(values[h]);
-      return picked;
-    };
-    resampled_scores result{pick(s.means), {}};
-    for (const std::vector<double>& draw : s.resamples) result.resamples.push_back(pick(draw));
+  std::vector<std::size_t> shared;
+  for (std::size_t h = 0; h < a.means.size(); ++h)
+    if (!std::isnan(a.means[h]) && !std::isnan(b.means[h])) shared.push_back(h);
+  if (shared.size() == a.means.size()) return {a, b};
+  const auto picked = [&](const std::vector<double>& values) {
+    std::vector<double> some;
+    for (const std::size_t h : shared) some.push_back(values[h]);
+    return some;
+  };
+  const auto narrowed = [&](const resampled_scores& s) {
+    resampled_scores result{picked(s.means), {}};
+    for (const std::vector<double>& draw : s.resamples) result.resamples.push_back(picked(draw));
     return result;
   };
-  return {chosen(a), chosen(b)};
+  return {narrowed(a), narrowed(b)};
 }
 
 }  // namespace

@@ -14,16 +14,6 @@ nlohmann::json concentration_json(std::vector<double> values) {
   return {{"gini", gini(values)}, {"top_3_percent", top_share(values, top_count(std::ssize(values), 0.03))}};
 }
 
-std::vector<mixer_kind> kinds_of(const model_spec& spec) {
-  std::vector<mixer_kind> kinds;
-  for (const mixer_kind kind : all_mixer_kinds) {
-    const std::vector<head_id> heads = spec.heads();
-    if (std::any_of(heads.begin(), heads.end(), [kind](const head_id h) { return h.mixer == kind; }))
-      kinds.push_back(kind);
-  }
-  return kinds;
-}
-
 nlohmann::json effect_section(subject& s, const nlohmann::json&) {
   const measured_effects m = effects(s.host, s.make.effects(s.options.corrupted), s.work());
   nlohmann::json j = to_json(m.effects);
@@ -36,7 +26,7 @@ nlohmann::json effect_section(subject& s, const nlohmann::json&) {
     return names_of(s.spec(), top_heads(ids, values, std::min<index>(s.options.top, std::ssize(ids))));
   };
   j["top"]["all"] = best(m.effects.heads, aie);
-  for (const mixer_kind kind : kinds_of(s.spec())) {
+  for (const mixer_kind kind : s.spec().mixer_kinds()) {
     std::vector<head_id> ids;
     std::vector<double> values;
     for (std::size_t i = 0; i < aie.size(); ++i)

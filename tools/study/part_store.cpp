@@ -42,9 +42,10 @@ std::string differences_of(const nlohmann::json& before, const nlohmann::json& n
 part_store::part_store(const std::filesystem::path& out, nlohmann::json identity, bool resume)
     : folder_(out / "parts"), identity_(std::move(identity)) {
   const std::filesystem::path file = folder_ / "study.json";
-  if (resume && !std::filesystem::exists(file))
-    fmt::print(stderr, "note: {} holds no study to go on with, so this one begins\n", out.string());
-  if (!resume || !std::filesystem::exists(file)) {
+  const bool something_kept = std::filesystem::exists(file);
+  if (!resume || !something_kept) {
+    if (resume)
+      fmt::print(stderr, "note: {} holds no study to go on with, so this one begins\n", out.string());
     make_way(out);
     std::filesystem::create_directories(folder_);
     identity_["date"] = iclmech::detail::utc_now();

@@ -101,7 +101,6 @@ void study_results::write(const report_kind& report) const {
   for (const page_section& part : report.sections) {
     page.heading(part.heading);
     for (const std::string& task : options.tasks) {
-      page.begin_columns();
       for (const auto& model : models) {
         page.begin_column(fmt::format("{}, {}", model.at("spec").at("name").get<std::string>(), task));
         part.show(page, {model.at("spec"), model.at("tasks").at(task),
@@ -114,7 +113,6 @@ void study_results::write(const report_kind& report) const {
     page.heading("Agreement between tasks");
     auto columns = agreement_columns();
     columns.insert(columns.begin(), {"score", "score"});
-    page.begin_columns();
     for (const auto& model : models) {
       page.begin_column(model.at("spec").at("name").get<std::string>());
       const report_subject s{

@@ -285,7 +285,8 @@ void run_study(study_options options, const study_kind& kind) {
 
   study_run run{options, kind, sections, group, store};
   study_results results{options, kind.name, store.identity(), nlohmann::json::array()};
-  for (const std::string& model : options.models) run.facts_of(model);
+  // Backwards, so that the first model is open when it is measured.
+  for (auto model = options.models.rbegin(); model != options.models.rend(); ++model) run.facts_of(*model);
   for (const std::string& model : options.models) results.add(model, run.measure(model));
   if (options.share.count > 1) {
     store.finish(options.share);

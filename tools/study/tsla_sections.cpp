@@ -14,12 +14,8 @@ namespace {
 
 std::vector<std::string> kinds_without_pattern(const model_spec& spec) {
   std::vector<std::string> kinds;
-  for (const mixer_kind kind : all_mixer_kinds) {
-    const auto mixers = spec.mixer_ids();
-    const bool has =
-        std::any_of(mixers.begin(), mixers.end(), [kind](mixer_id id) { return id.mixer == kind; });
-    if (has && !shows_pattern(spec, kind)) kinds.emplace_back(to_string(kind));
-  }
+  for (const mixer_kind kind : spec.mixer_kinds())
+    if (!shows_pattern(spec, kind)) kinds.emplace_back(to_string(kind));
   return kinds;
 }
 

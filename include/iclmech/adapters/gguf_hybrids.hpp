@@ -2,11 +2,8 @@
 #define ICLMECH_ADAPTERS_GGUF_HYBRIDS_HPP
 // Hybrids that llama.cpp runs and the reference engine does not: what their GGUF files say of them.
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,8 +40,8 @@ class hybrid_metadata {
       add_layer(d, {count > 0 ? attention(count, d.spec.d_model) : mamba});
       if (count == 0) require_conv_bias(l);
     }
-    d.residual_scale = factor("residual_scale");
-    if (const auto divisor = factor("logit_scale")) d.logit_scale = 1.0F / *divisor;
+    d.residual_scale = f_.factor("residual_scale");
+    if (const auto divisor = f_.factor("logit_scale")) d.logit_scale = 1.0F / *divisor;
     describe_tensors(file_.tensors(), d);
     return d;
   }
@@ -64,19 +61,15 @@ class hybrid_metadata {
 
  private:
   gguf_description outer_parts() const {
-    const tensor_entry& embedding = file_.tensors().require("token_embd.weight");
-    if (embedding.shape.size() != 2)
-      throw file_error(file_.path(), "tensor 'token_embd.weight'", "must have two dimensions");
     gguf_description d;
+    d.spec.vocab_size = gguf_vocab_size(file_);
     d.spec.name = std::filesystem::path(file_.path()).filename().string();
     d.spec.architecture = file_.require<std::string>("general.architecture");
     d.spec.d_model = f_.size("embedding_length");
-    d.spec.vocab_size =
-        static_cast<int>(std::min<index>(embedding.shape[0], std::numeric_limits<int>::max()));
     d.spec.context_length = f_.get<std::int32_t>("context_length", 0);
     d.norm_eps = f_.positive("attention.layer_norm_rms_epsilon");
     // llama.cpp multiplies by what is there.
-    for (const char* key : {"embedding_scale", "attention.scale"}) factor(key);
+    for (const char* key : {"embedding_scale", "attention.scale"}) f_.factor(key);
     f_.positive("rope.freq_base", 1e4F);
     return d;
   }
@@ -90,14 +83,12 @@ class hybrid_metadata {
   }
 
   mixer_spec attention(int kv_heads, int d_model) const {
+    const attention_config a = gguf_attention(f_, d_model, kv_heads);
     mixer_spec m;
-    m.heads = f_.size("attention.head_count");
-    m.kv_heads = kv_heads;
-    f_.require_divides("attention.head_count_kv", m.kv_heads, "attention.head_count", m.heads);
-    if (!file_.find(f_.name("attention.key_length")))
-      f_.require_divides("attention.head_count", m.heads, "embedding_length", d_model);
-    m.d_key = f_.size("attention.key_length", d_model / m.heads);
-    m.d_head = f_.size("attention.value_length", m.d_key);
+    m.heads = a.heads;
+    m.kv_heads = a.kv_heads;
+    m.d_key = a.d_key;
+    m.d_head = a.d_value;
     if (m.d_head != m.d_key)
       f_.fail("attention.value_length", "is " + std::to_string(m.d_head) + ", but keys have " +
                                             std::to_string(m.d_key) + " channels: llama.cpp wants as many");
@@ -105,27 +96,21 @@ class hybrid_metadata {
   }
 
   mixer_spec mamba2() const {
-    const int inner = f_.size("ssm.inner_size");
+    state_space_config s;
+    s.d_inner = f_.size("ssm.inner_size");
+    gguf_mamba2_heads(f_, s);
     mixer_spec m;
     m.kind = mixer_kind::mamba2;
-    m.heads = f_.size("ssm.time_step_rank");
-    m.groups = f_.size("ssm.group_count");
+    m.heads = s.heads;
+    m.groups = s.groups;
     m.d_state = f_.size("ssm.state_size");
-    f_.require_divides("ssm.group_count", m.groups, "ssm.time_step_rank", m.heads);
-    f_.require_divides("ssm.time_step_rank", m.heads, "ssm.inner_size", inner);
-    m.d_head = inner / m.heads;
+    m.d_head = s.d_inner / s.heads;
     return m;
   }
 
   /// llama.cpp adds the bias without a look whether there is one.
   void require_conv_bias(int layer) const {
     file_.tensors().require("blk." + std::to_string(layer) + ".ssm_conv1d.bias");
-  }
-
-  /// 0 stands for no factor, as a missing key does.
-  std::optional<float> factor(const char* key) const {
-    if (f_.get<float>(key, 0.0F) == 0.0F) return std::nullopt;
-    return f_.positive(key);
   }
 
   const gguf_file& file_;

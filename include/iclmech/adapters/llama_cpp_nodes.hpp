@@ -4,7 +4,6 @@
 
 #include <ggml.h>
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -48,18 +47,15 @@ class llama_rule_list {
 
   std::vector<llama_node_rule> build() && {
     bool parallel = false, mlp = false;
-    std::vector<mixer_kind> kinds;
     for (const layer_spec& layer : described_.spec.layers) {
       parallel = parallel || layer.mixers.size() > 1;
       mlp = mlp || layer.has_mlp;
-      for (const mixer_spec& mixer : layer.mixers)
-        if (std::find(kinds.begin(), kinds.end(), mixer.kind) == kinds.end()) kinds.push_back(mixer.kind);
     }
     add(hook::embed, gemma_ ? "inp_scaled" : "embd");
     // Parallel mixers have a norm node each, of the same stream: no single one is what the layer's norm puts
     // out.
     if (!parallel) add(hook::ln1_normalized, "attn_norm");
-    for (const mixer_kind kind : kinds) {
+    for (const mixer_kind kind : described_.spec.mixer_kinds()) {
       add_mixer(kind);
       if (!parallel) add_output(kind);
     }

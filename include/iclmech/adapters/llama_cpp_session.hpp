@@ -192,8 +192,8 @@ class llama_session {
   }
 
   static bool keeps_states(const model_spec& spec) {
-    const std::vector<mixer_id> mixers = spec.mixer_ids();
-    return std::any_of(mixers.begin(), mixers.end(), [](mixer_id id) { return is_state_space(id.mixer); });
+    const std::vector<mixer_kind> kinds = spec.mixer_kinds();
+    return std::any_of(kinds.begin(), kinds.end(), is_state_space);
   }
 
   // As many as llama.cpp allows; recurrent states are set aside for each, so a gigabyte of them.

@@ -2,7 +2,10 @@
 #define ICLMECH_ENGINE_GGUF_CONFIG_HPP
 // Reads the metadata of a GGUF file, as llama.cpp's converter writes it, into a model_config.
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <string>
 
 #include "iclmech/engine/model_config.hpp"
@@ -40,6 +43,12 @@ class gguf_fields {
   float positive(const char* key) const { return checked_positive(key, require<float>(key)); }
   float positive(const char* key, float otherwise) const {
     return checked_positive(key, get<float>(key, otherwise));
+  }
+  /// 0 stands for no factor, as a missing key does.
+  std::optional<float> factor(const char* key) const {
+    const auto value = get<float>(key, 0.0F);
+    if (value == 0.0F) return std::nullopt;
+    return checked_positive(key, value);
   }
 
   [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
@@ -94,22 +103,44 @@ inline rope_config gguf_rope(const gguf_fields& f, int head_dim, double theta) {
   return rope;
 }
 
+/// Rows of the embedding matrix, which the metadata need not say.
+inline int gguf_vocab_size(const gguf_file& file) {
+  const tensor_entry& embedding = file.tensors().require("token_embd.weight");
+  if (embedding.shape.size() != 2)
+    throw file_error(file.path(), "tensor 'token_embd.weight'", "must have two dimensions");
+  return static_cast<int>(std::min<index>(embedding.shape[0], std::numeric_limits<int>::max()));
+}
+
+/// Heads and their widths, of a layer with `kv_heads`.
+inline attention_config gguf_attention(const gguf_fields& f, int d_model, int kv_heads) {
+  attention_config a;
+  a.heads = f.size("attention.head_count");
+  a.kv_heads = kv_heads;
+  f.require_divides("attention.head_count_kv", a.kv_heads, "attention.head_count", a.heads);
+  if (!f.file().find(f.name("attention.key_length")))
+    f.require_divides("attention.head_count", a.heads, "embedding_length", d_model);
+  a.d_key = f.size("attention.key_length", d_model / a.heads);
+  a.d_value = f.size("attention.value_length", a.d_key);
+  return a;
+}
+
+/// Heads and groups of Mamba-2, which share out `d_inner` channels.
+inline void gguf_mamba2_heads(const gguf_fields& f, state_space_config& s) {
+  s.heads = f.size("ssm.time_step_rank");
+  s.groups = f.size("ssm.group_count");
+  f.require_divides("ssm.group_count", s.groups, "ssm.time_step_rank", s.heads);
+  f.require_divides("ssm.time_step_rank", s.heads, "ssm.inner_size", s.d_inner);
+}
+
 inline void gguf_transformer(const gguf_fields& f, model_config& c) {
   const bool gemma = c.arch == architecture::gemma3;
   const int layers = f.layer_count();
-  attention_config a;
-  a.heads = f.size("attention.head_count");
-  a.kv_heads = f.size("attention.head_count_kv", a.heads);
-  f.require_divides("attention.head_count_kv", a.kv_heads, "attention.head_count", a.heads);
-  if (!f.file().find(f.name("attention.key_length")))
-    f.require_divides("attention.head_count", a.heads, "embedding_length", c.d_model);
-  a.d_key = f.size("attention.key_length", c.d_model / a.heads);
-  a.d_value = f.size("attention.value_length", a.d_key);
+  attention_config a =
+      gguf_attention(f, c.d_model, f.size("attention.head_count_kv", f.size("attention.head_count")));
   a.scale = static_cast<float>(1.0 / std::sqrt(a.d_key));
   c.norm_eps = f.positive("attention.layer_norm_rms_epsilon");
   c.mlp_activation = gemma ? activation::gelu_tanh : activation::silu;
-  if (f.get<float>("final_logit_softcapping", 0.0F) != 0.0F)
-    c.logit_softcap = f.positive("final_logit_softcapping");
+  c.logit_softcap = f.factor("final_logit_softcapping").value_or(0.0F);
   if (gemma) {
     // The converter stores 1 + w, so norms are plain here.
     c.qk_norm = c.post_norms = true;
@@ -138,18 +169,14 @@ inline void gguf_mamba(const gguf_fields& f, model_config& c) {
   s.d_inner = f.size("ssm.inner_size");
   s.d_state = f.size("ssm.state_size");
   s.d_conv = f.size("ssm.conv_kernel");
-  const int rank = f.size("ssm.time_step_rank");
   c.norm_eps = s.norm_eps = f.positive("attention.layer_norm_rms_epsilon");
   if (f.get<bool>("ssm.dt_b_c_rms", false))
     f.fail("ssm.dt_b_c_rms", "is true: mixers that norm their step sizes, B and C are not supported");
   if (c.arch == architecture::mamba) {
-    s.dt_rank = rank;
+    s.dt_rank = f.size("ssm.time_step_rank");
     s.heads = default_channel_groups;
   } else {
-    s.heads = rank;
-    s.groups = f.size("ssm.group_count");
-    f.require_divides("ssm.group_count", s.groups, "ssm.time_step_rank", rank);
-    f.require_divides("ssm.time_step_rank", rank, "ssm.inner_size", s.d_inner);
+    gguf_mamba2_heads(f, s);
   }
   c.layers.assign(static_cast<std::size_t>(f.layer_count()), {std::nullopt, s, 0, -1, -1});
 }
@@ -169,12 +196,9 @@ inline model_config read_gguf_config(const gguf_file& file) {
                      "'" + type +
                          "' is not supported: llama, qwen2, gemma3, mamba and mamba2 are, and granitehybrid "
                          "and falcon-h1 by the llama.cpp host");
-  const tensor_entry& embedding = file.tensors().require("token_embd.weight");
-  if (embedding.shape.size() != 2)
-    throw file_error(file.path(), "tensor 'token_embd.weight'", "must have two dimensions");
+  c.vocab_size = detail::gguf_vocab_size(file);
   const detail::gguf_fields f(file, type + ".");
   c.d_model = f.size("embedding_length");
-  c.vocab_size = static_cast<int>(std::min<index>(embedding.shape[0], std::numeric_limits<int>::max()));
   c.context_length = f.get<std::int32_t>("context_length", 0);
   c.tied_embeddings = file.tensors().find("output.weight") == nullptr;
   if (c.arch == architecture::mamba || c.arch == architecture::mamba2) {

@@ -118,6 +118,16 @@ struct model_spec {
     return ids;
   }
 
+  /// The kinds that the model's mixers are of, in the order of `all_mixer_kinds`.
+  std::vector<mixer_kind> mixer_kinds() const {
+    std::vector<mixer_kind> kinds;
+    for (const mixer_kind kind : all_mixer_kinds)
+      if (std::any_of(layers.begin(), layers.end(),
+                      [kind](const layer_spec& layer) { return layer.find(kind) != nullptr; }))
+        kinds.push_back(kind);
+    return kinds;
+  }
+
   /// A head's text in this model: the mixer is named only in layers that have more than one.
   std::string label(head_id id) const {
     mixer(id.layer, id.mixer);

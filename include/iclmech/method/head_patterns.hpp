@@ -58,15 +58,15 @@ template <class Host, class F>
 void for_each_head_pattern(Host& h, const token_sequence& prompt, const F& f,
                            step_factor factor = step_factor::included) {
   require_host<Host>();
-  const std::vector<head_id> heads = h.spec().heads();
-  if (std::none_of(heads.begin(), heads.end(), [&](head_id id) { return shows_pattern(h.spec(), id.mixer); }))
+  const std::vector<mixer_kind> kinds = h.spec().mixer_kinds();
+  if (std::none_of(kinds.begin(), kinds.end(), [&](mixer_kind k) { return shows_pattern(h.spec(), k); }))
     throw unsupported_error(
         "this host shows neither hook_pattern nor hook_log_decay: where its heads look cannot be told");
   head_scan_collector scans;
   detail::attention_pattern_collector patterns;
   hook_set both{hooks_ref(scans), hooks_ref(patterns)};
   h.run(std::span(&prompt, 1), both, logit_rows::none);
-  for (const head_id id : heads) {
+  for (const head_id id : h.spec().heads()) {
     if (!shows_pattern(h.spec(), id.mixer)) continue;
     if (is_state_space(id.mixer))
       f(id, effective_attention(scans.scan(h.spec().mixer(id.layer, id.mixer), id), factor));

@@ -31,18 +31,20 @@ class html_page {
 
   /// Several subjects, a column each: what has the same caption stands in one line. The only subject's
   /// figures, and all on narrow screens, follow each other.
-  void begin_columns() { columns_.clear(), lines_.clear(); }
   /// `title` says whose figures follow; it goes before captions and text.
   void begin_column(std::string title) { columns_.push_back(std::move(title)); }
   void end_columns() {
     std::string content;
-    for (const aligned_line& l : lines_)
+    for (aligned_line& l : lines_) {
+      l.cells.resize(columns_.size());
       for (const std::string& cell : l.cells)
         content += columns_.size() > 1 ? "<div>" + cell + "</div>" : cell;
+    }
     const std::string layout = columns_.size() > 1
                                    ? fmt::format("<div class=columns style=\"--n:{}\">", columns_.size())
                                    : "<div class=row>";
     columns_.clear();
+    lines_.clear();
     if (!content.empty()) add(layout + content + "</div>");
   }
 
@@ -91,7 +93,7 @@ class html_page {
   /// What stands side by side in all columns.
   struct aligned_line {
     std::string caption;
-    std::vector<std::string> cells;  ///< one per column
+    std::vector<std::string> cells;  ///< one per column, up to the last that has something
   };
 
   std::string subject() const { return columns_.empty() ? "" : svg::escape(columns_.back()) + ": "; }
@@ -101,7 +103,7 @@ class html_page {
     auto here = std::find_if(lines_.begin(), lines_.end(),
                              [&](const aligned_line& l) { return l.caption == caption; });
     if (here == lines_.end()) here = lines_.insert(here, {std::string(caption), {}});
-    for (aligned_line& l : lines_) l.cells.resize(columns_.size());
+    here->cells.resize(columns_.size());
     here->cells.back() += content;
   }
 

@@ -82,7 +82,7 @@ inline std::vector<double> ticks(double low, double high, double least = 0.0) {
     if (factor * power >= rough * (1 - 1e-9)) step = factor * power;
   std::vector<double> out;
   for (double k = std::ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k)
-    out.push_back(k * step + 0.0);
+    out.push_back(k * step + 0.0);  // no -0
   return out;
 }
 
